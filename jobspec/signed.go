@@ -1,0 +1,39 @@
+package jobspec
+
+import "github.com/sbxcron/sbxcron/signing/statement"
+
+// Signed is an op that somebody signed: the bytes were verified first and
+// decoded after. The zero value is no op and reaches nothing.
+type Signed struct {
+	op *Op
+	st statement.Statement
+}
+
+// ReadSigned decodes a verified statement. It refuses a statement that no
+// verifier made, bytes that are not canonical, a principal other than the one
+// that the trust file gives the key, and a namespace that the op may not use.
+func ReadSigned(st statement.Statement) (Signed, error) {
+	if !st.Valid() {
+		return Signed{}, &OpError{Code: CodeIdentityUnproven, Detail: "the bytes were not verified"}
+	}
+	op, err := DecodeOp(st.Bytes())
+	if err != nil {
+		return Signed{}, err
+	}
+	if string(op.Principal) != st.Principal() {
+		return Signed{}, &OpError{Code: CodeKeyNotForPrincipal, Seq: op.Seq, Detail: "the key belongs to another principal"}
+	}
+	return Signed{op: op, st: st}, nil
+}
+
+// Valid reports whether s holds an op.
+func (s Signed) Valid() bool { return s.op != nil }
+
+// Op returns the decoded op, which the caller must not change.
+func (s Signed) Op() *Op { return s.op }
+
+// Statement returns the verified bytes.
+func (s Signed) Statement() statement.Statement { return s.st }
+
+// Digest is the identity of the op.
+func (s Signed) Digest() Digest { return Digest(s.st.Digest()) }

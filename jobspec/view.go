@@ -1,0 +1,232 @@
+package jobspec
+
+import "fmt"
+
+// Namespaces of signatures. A key's line in allowed_signers names those it may
+// use, so a key limited to one cannot approve more, even for stock ssh-keygen.
+const (
+	RootNamespace   = "root.v1@sbxcron"
+	ManageNamespace = "manage.v1@sbxcron"
+)
+
+// JobNamespace is the namespace that approves a job of this tier and net.
+func JobNamespace(t Tier, n Net) string { return t.String() + "." + n.String() + ".v1@sbxcron" }
+
+// JobNamespaces are all namespaces that approve jobs.
+func JobNamespaces() []string {
+	var all []string
+	for t := Scratch; t <= Workspace; t++ {
+		for n := NetNone; n <= NetProxy; n++ {
+			all = append(all, JobNamespace(t, n))
+		}
+	}
+	return all
+}
+
+// JobState is what the chain says of a job. The zero value is no job.
+type JobState string
+
+// The states that ops can bring about.
+const (
+	JobActive   JobState = "active"
+	JobDisabled JobState = "disabled"
+	JobRemoved  JobState = "removed"
+)
+
+// Job is the view of one job. It is computed from the chain and grants nothing:
+// the op that it points to is verified at each trigger.
+type Job struct {
+	Name      Name
+	Principal Principal
+	State     JobState
+	Revision  int64
+	SpecSeq   int64  // the add or replace that holds the spec
+	SpecOp    Digest //
+	ForceSeq  int64  // the op that put it in force: SpecSeq, or a later enable
+	ForceOp   Digest
+	LastSeq   int64 // the last op about it
+	Tier      Tier
+	Net       Net
+}
+
+// View is the state that a chain of ops adds up to. Its zero value is the state
+// before genesis.
+type View struct {
+	Host        HostID
+	Next        int64  // seq of the next op
+	Head        Digest // of the last op
+	HeadCreated Instant
+	jobs        map[Name]*Job
+}
+
+// Job returns the view of one job, removed ones included.
+func (v *View) Job(n Name) (Job, bool) {
+	j, ok := v.jobs[n]
+	if !ok {
+		return Job{}, false
+	}
+	return *j, true
+}
+
+// Jobs returns every job that was ever added, in no order.
+func (v *View) Jobs() []Job {
+	all := make([]Job, 0, len(v.jobs))
+	for _, j := range v.jobs {
+		all = append(all, *j)
+	}
+	return all
+}
+
+// Check says whether op may extend the chain, and with which namespace it must
+// be signed. It looks at the op and the chain alone: signature, keys and policy
+// are the caller's. The error is an *OpError.
+func (v *View) Check(op *Op) (namespace string, err error) {
+	if err := v.checkLink(op); err != nil {
+		return "", err
+	}
+	if err := op.checkMembers(); err != nil {
+		return "", err
+	}
+	if op.Action == Genesis {
+		return RootNamespace, nil
+	}
+	return v.checkAction(op)
+}
+
+func (op *Op) refuse(code Code, format string, args ...any) error {
+	return &OpError{Code: code, Seq: op.Seq, Detail: fmt.Sprintf(format, args...)}
+}
+
+// checkLink holds op against the head: type, host, position, predecessor, time.
+func (v *View) checkLink(op *Op) error {
+	switch {
+	case op.Type != OpType:
+		return op.refuse(CodeSpecSchemaUnsupported, "type %q is not %s", op.Type, OpType)
+	case op.Seq != v.Next:
+		return op.refuse(CodeSeqInvalid, "seq %d does not extend the chain, whose next is %d", op.Seq, v.Next)
+	case op.Prev != v.Head:
+		return op.refuse(CodeHeadMoved, "prev %q is not the head %q", op.Prev, v.Head)
+	case v.Next > 0 && op.Host != v.Host:
+		return op.refuse(CodeHostMismatch, "made for host %q, this is %q", op.Host, v.Host)
+	case op.Created.IsZero() || op.Created.Before(v.HeadCreated):
+		return op.refuse(CodeCreatedInvalid, "created %q lies before the previous op's %q", op.Created, v.HeadCreated)
+	case op.ApplyBefore.Before(op.Created):
+		return op.refuse(CodeCreatedInvalid, "apply_before %q lies before created %q", op.ApplyBefore, op.Created)
+	}
+	return nil
+}
+
+// members lists which optional members an action carries; the others must be absent.
+var members = map[Action]struct{ job, spec, tier, target, root bool }{
+	Genesis: {root: true},
+	Add:     {job: true, spec: true, tier: true},
+	Replace: {job: true, spec: true, tier: true},
+	Enable:  {job: true, tier: true, target: true},
+	Disable: {job: true},
+	Remove:  {job: true},
+}
+
+func (op *Op) checkMembers() error {
+	want, ok := members[op.Action]
+	if !ok {
+		return op.refuse(CodeActionUnknown, "action %q is unknown to this version", op.Action)
+	}
+	if _, err := ParsePrincipal(string(op.Principal)); err != nil {
+		return op.refuse(CodeSpecMalformed, "%v", err)
+	}
+	if _, err := ParseHostID(string(op.Host)); err != nil {
+		return op.refuse(CodeSpecMalformed, "%v", err)
+	}
+	if want.job {
+		if _, err := ParseName(string(op.Job)); err != nil {
+			return op.refuse(CodeSpecMalformed, "%v", err)
+		}
+	}
+	for _, m := range []struct {
+		name       string
+		want, have bool
+	}{
+		{"job", want.job, op.Job != ""},
+		{"revision", want.job, op.Revision != 0},
+		{"spec", want.spec, op.Spec != nil},
+		{"tier", want.tier, op.Tier != NoTier},
+		{"net", want.tier, op.Net != NoNet},
+		{"target", want.target, !op.Target.IsZero()},
+		{"genesis", want.root, op.Root != nil},
+	} {
+		if m.want != m.have {
+			return op.refuse(CodeSpecMalformed, "%s of action %s: %s", m.name, op.Action, map[bool]string{true: "missing", false: "must be absent"}[m.want])
+		}
+	}
+	return nil
+}
+
+func (v *View) checkAction(op *Op) (string, error) {
+	j, known := v.jobs[op.Job]
+	live := known && j.State != JobRemoved
+	var last int64
+	if known {
+		last = j.Revision
+	}
+	switch {
+	case op.Action == Add && live:
+		return "", op.refuse(CodeJobExists, "job %q exists, revision %d", op.Job, last)
+	case op.Action != Add && known && !live:
+		return "", op.refuse(CodeJobTombstoned, "job %q was removed", op.Job)
+	case op.Action != Add && !known:
+		return "", op.refuse(CodeJobUnknown, "no job %q", op.Job)
+	case op.Revision != last+1:
+		return "", op.refuse(CodeRevisionRollback, "revision %d of job %q, the next is %d", op.Revision, op.Job, last+1)
+	}
+	own := known && op.Principal == j.Principal
+	switch op.Action {
+	case Add:
+		return JobNamespace(op.Tier, op.Net), nil
+	case Disable, Remove:
+		if op.Action == Disable && j.State == JobDisabled {
+			return "", op.refuse(CodeJobDisabled, "job %q is disabled already", op.Job)
+		}
+		if own {
+			return ManageNamespace, nil
+		}
+		return RootNamespace, nil
+	}
+	if !own {
+		return "", op.refuse(CodeNotJobOwner, "job %q belongs to %q; to hand it over, remove and add it", op.Job, j.Principal)
+	}
+	if op.Action == Enable {
+		if op.Target != j.SpecOp {
+			return "", op.refuse(CodeRevisionRollback, "target %s is not the job's last spec %s", op.Target.Short(), j.SpecOp.Short())
+		}
+		if op.Tier != j.Tier || op.Net != j.Net {
+			return "", op.refuse(CodeSpecMalformed, "tier and net must be those of the target: %s, %s", j.Tier, j.Net)
+		}
+	}
+	return JobNamespace(op.Tier, op.Net), nil
+}
+
+// Extend adds an op that Check accepted. The digest is of the op's bytes.
+func (v *View) Extend(op *Op, digest Digest) {
+	v.Next, v.Head, v.HeadCreated = op.Seq+1, digest, op.Created
+	if op.Action == Genesis {
+		v.Host, v.jobs = op.Host, map[Name]*Job{}
+		return
+	}
+	j, ok := v.jobs[op.Job]
+	if !ok {
+		j = &Job{Name: op.Job}
+		v.jobs[op.Job] = j
+	}
+	j.Revision, j.LastSeq = op.Revision, op.Seq
+	switch op.Action {
+	case Add, Replace:
+		j.State, j.Principal, j.Tier, j.Net = JobActive, op.Principal, op.Tier, op.Net
+		j.SpecSeq, j.SpecOp, j.ForceSeq, j.ForceOp = op.Seq, digest, op.Seq, digest
+	case Enable:
+		j.State, j.ForceSeq, j.ForceOp = JobActive, op.Seq, digest
+	case Disable:
+		j.State = JobDisabled
+	case Remove:
+		j.State = JobRemoved
+	}
+}
