@@ -77,19 +77,22 @@ func (op *Op) Encode() ([]byte, error) {
 func DecodeOp(b []byte) (*Op, error) {
 	var op Op
 	if err := canon.Unmarshal(b, &op, MaxOpBytes); err != nil {
-		return nil, &OpError{Code: CodeSpecMalformed, Detail: err.Error()}
+		return nil, &OpError{Reason: CodeSpecMalformed, Detail: err.Error()}
 	}
 	if op.Type != OpType {
-		return nil, &OpError{Code: CodeSpecSchemaUnsupported, Detail: fmt.Sprintf("type %q", op.Type)}
+		return nil, &OpError{Reason: CodeSpecSchemaUnsupported, Detail: fmt.Sprintf("type %q", op.Type)}
 	}
 	return &op, nil
 }
 
 // OpError refuses an op for what it says.
 type OpError struct {
-	Code   Code
+	Reason Code
 	Seq    int64
 	Detail string
 }
 
 func (e *OpError) Error() string { return fmt.Sprintf("op %d: %s", e.Seq, e.Detail) }
+
+// Code is the stable reason.
+func (e *OpError) Code() string { return string(e.Reason) }

@@ -14,14 +14,14 @@ type Signed struct {
 // that the trust file gives the key, and a namespace that the op may not use.
 func ReadSigned(st statement.Statement) (Signed, error) {
 	if !st.Valid() {
-		return Signed{}, &OpError{Code: CodeIdentityUnproven, Detail: "the bytes were not verified"}
+		return Signed{}, &OpError{Reason: CodeIdentityUnproven, Detail: "the bytes were not verified"}
 	}
 	op, err := DecodeOp(st.Bytes())
 	if err != nil {
 		return Signed{}, err
 	}
 	if string(op.Principal) != st.Principal() {
-		return Signed{}, &OpError{Code: CodeKeyNotForPrincipal, Seq: op.Seq, Detail: "the key belongs to another principal"}
+		return Signed{}, &OpError{Reason: CodeKeyNotForPrincipal, Seq: op.Seq, Detail: "the key belongs to another principal"}
 	}
 	return Signed{op: op, st: st}, nil
 }

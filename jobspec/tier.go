@@ -80,18 +80,21 @@ func (n *Net) UnmarshalText(text []byte) error {
 			return nil
 		}
 	}
-	return &WordError{What: "net mode", Word: string(text), Code: CodeNetOverCeiling,
+	return &WordError{What: "net mode", Word: string(text), Reason: CodeNetOverCeiling,
 		Remedy: `use "none" or "proxy"; there is no mode with direct network access`}
 }
 
 // WordError refuses a word that sbxcron does not have.
 type WordError struct {
 	What, Word string
-	Code       Code
+	Reason     Code
 	Remedy     string
 }
 
 func (e *WordError) Error() string { return fmt.Sprintf("%s %q is not one of ours", e.What, e.Word) }
+
+// Code is the stable reason.
+func (e *WordError) Code() string { return string(e.Reason) }
 
 // Hint says which word to use.
 func (e *WordError) Hint() string { return e.Remedy }
@@ -99,7 +102,7 @@ func (e *WordError) Hint() string { return e.Remedy }
 // tierWordError knows the words of other tools, so that nobody mistakes the
 // refusal for a typing error. None is an alias: what is signed is what was typed.
 func tierWordError(word string) error {
-	e := &WordError{What: "tier", Word: word, Code: CodeTierForbidden}
+	e := &WordError{What: "tier", Word: word, Reason: CodeTierForbidden}
 	switch word {
 	case "full", "danger-full-access", "yolo", "bypass", "bypassPermissions", "off", "none", "host", "gateway", "node", "elevated", "local":
 		e.Remedy = "there is no tier without a sandbox; use scratch, read-only or workspace"
@@ -108,11 +111,11 @@ func tierWordError(word string) error {
 	case "auto", "smart", "dontAsk", "acceptEdits", "auto_edit", "full-auto":
 		e.Remedy = "nothing is approved automatically; use read-only or workspace"
 	case "workspace-write", "rw", "write":
-		e.Code, e.Remedy = CodeTierUnknown, "use workspace"
+		e.Reason, e.Remedy = CodeTierUnknown, "use workspace"
 	case "ro", "plan", "readonly", "read_only":
-		e.Code, e.Remedy = CodeTierUnknown, "use read-only"
+		e.Reason, e.Remedy = CodeTierUnknown, "use read-only"
 	default:
-		e.Code, e.Remedy = CodeTierUnknown, "use scratch, read-only or workspace"
+		e.Reason, e.Remedy = CodeTierUnknown, "use scratch, read-only or workspace"
 	}
 	return e
 }

@@ -94,7 +94,7 @@ func (v *View) Check(op *Op) (namespace string, err error) {
 }
 
 func (op *Op) refuse(code Code, format string, args ...any) error {
-	return &OpError{Code: code, Seq: op.Seq, Detail: fmt.Sprintf(format, args...)}
+	return &OpError{Reason: code, Seq: op.Seq, Detail: fmt.Sprintf(format, args...)}
 }
 
 // checkLink holds op against the head: type, host, position, predecessor, time.
