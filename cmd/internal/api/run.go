@@ -1,0 +1,149 @@
+package api
+
+import (
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+)
+
+// HistoryQuery selects runs, newest first.
+type HistoryQuery struct {
+	Job     jobspec.Name     `json:"job,omitempty"`
+	Since   time.Time        `json:"since"`
+	Until   time.Time        `json:"until"`
+	Outcome []record.Outcome `json:"outcome,omitempty"`
+	Limit   int              `json:"limit"` // 0: 50
+}
+
+// Run is one row of history: a run, or slots that did not run and why.
+type Run struct {
+	Run          string            `json:"run,omitempty"`
+	Slot         string            `json:"slot,omitempty"`
+	SlotLast     string            `json:"slot_last,omitempty"`
+	SlotCount    int64             `json:"slot_count,omitempty"`
+	Job          jobspec.Name      `json:"job"`
+	Op           jobspec.Digest    `json:"op"`
+	Outcome      string            `json:"outcome"` // "running" until it ends
+	Reasons      []Reason          `json:"reasons"`
+	ScheduledFor *time.Time        `json:"scheduled_for,omitempty"`
+	StartedAt    *time.Time        `json:"started_at,omitempty"`
+	EndedAt      *time.Time        `json:"ended_at,omitempty"`
+	Trigger      string            `json:"trigger,omitempty"` // schedule, catch_up, manual
+	RequestedBy  *int64            `json:"requested_by_uid,omitempty"`
+	ExitCode     *int64            `json:"exit_code,omitempty"`
+	Signal       string            `json:"signal,omitempty"`
+	Backend      string            `json:"backend,omitempty"`
+	Layers       []string          `json:"layers"`
+	Probe        string            `json:"probe,omitempty"`
+	SameUID      bool              `json:"same_uid"`
+	UID          int64             `json:"uid,omitempty"`
+	Denials      []Denial          `json:"denials"`
+	Verdicts     *jobspec.Verdicts `json:"verdicts,omitempty"`
+	Weaker       []string          `json:"weaker"`
+	Resources    *Resources        `json:"resources,omitempty"`
+	Outputs      []Output          `json:"outputs"`
+	Leaf         int64             `json:"leaf"` // index of the final line, or of started
+}
+
+// Reason is one cause, with what to do about it.
+type Reason struct {
+	Code   jobspec.Code `json:"code"`
+	Layer  string       `json:"layer,omitempty"`
+	Rule   string       `json:"rule,omitempty"`
+	Target string       `json:"target,omitempty"`
+	Detail string       `json:"detail,omitempty"`
+	Remedy string       `json:"remedy,omitempty"`
+}
+
+// Denial is something a run tried and was stopped at.
+type Denial struct {
+	Code      jobspec.Code `json:"code"`
+	Target    string       `json:"target"`
+	Certainty string       `json:"certainty"`
+	Count     int64        `json:"count"`
+	FirstAt   string       `json:"first_at"`
+	Expected  bool         `json:"expected"`
+	Rule      string       `json:"rule,omitempty"`
+}
+
+// Resources are what a run used.
+type Resources struct {
+	CPUSeconds  float64 `json:"cpu_seconds"`
+	MaxRSSBytes int64   `json:"max_rss_bytes"`
+}
+
+// Output tells of one kept stream. The hashes are the plain ones, from beside
+// the file; they are absent once the output was pruned.
+type Output struct {
+	Stream     string         `json:"stream"`
+	Bytes      int64          `json:"bytes"`
+	SHA256     jobspec.Digest `json:"sha256"`
+	KeptBytes  int64          `json:"kept_bytes"`
+	KeptSHA256 jobspec.Digest `json:"kept_sha256"`
+	Truncated  bool           `json:"truncated"`
+	Pruned     bool           `json:"pruned,omitempty"`
+}
+
+// Explanation says what a decision is made of.
+type Explanation struct {
+	Job      jobspec.Name      `json:"job,omitempty"`
+	Run      string            `json:"run,omitempty"`
+	Decision string            `json:"decision"` // allow or refuse
+	Verdicts jobspec.Verdicts  `json:"verdicts"`
+	Weaker   []string          `json:"weaker"`
+	Checks   []jobspec.Check   `json:"checks"`
+	Opens    jobspec.Opens     `json:"opens"`
+	Coverage map[string]string `json:"coverage"`
+	Summary  []string          `json:"summary"`
+	Ended    *Run              `json:"ended,omitempty"` // for a run: how it went
+}
+
+// Status is the state of the service, or of the files when there is none.
+type Status struct {
+	Health   string         `json:"health"` // ok, or the first problem's code
+	Problems []Reason       `json:"problems"`
+	Running  []Run          `json:"running"`
+	Next     []Next         `json:"next"`
+	Folder   string         `json:"folder"`
+	SameUID  bool           `json:"same_uid"`
+	Service  bool           `json:"service"` // a service is running
+	PID      int            `json:"pid,omitempty"`
+	Since    *time.Time     `json:"since,omitempty"`
+	Version  string         `json:"version"`
+	Host     jobspec.HostID `json:"host"`
+	Jobs     int            `json:"jobs"`
+}
+
+// Audit is the result of audit verify: three verdicts and one for the runs,
+// each pass, fail or not_checked.
+type Audit struct {
+	Authentic string    `json:"authentic"`
+	Intact    string    `json:"intact"`
+	Complete  string    `json:"complete"`
+	Runs      string    `json:"runs"`
+	Problems  []Problem `json:"problems"`
+	Ops       int64     `json:"ops"`
+	Leaves    int64     `json:"leaves"`
+}
+
+// Problem is one finding of audit verify.
+type Problem struct {
+	Code   string `json:"code"`
+	Where  string `json:"where"`
+	Detail string `json:"detail"`
+}
+
+// OpFile is one op as audit export writes it, with what stock ssh-keygen needs.
+type OpFile struct {
+	Seq       int64             `json:"seq"`
+	Op        []byte            `json:"op"`
+	Sig       []byte            `json:"sig"` // binary blob
+	Namespace string            `json:"namespace"`
+	Principal jobspec.Principal `json:"principal"`
+	KeyID     string            `json:"key_id"`
+	Key       string            `json:"key"`    // authorized_keys form
+	Signer    string            `json:"signer"` // the allowed_signers line that vouched
+	Created   jobspec.Instant   `json:"created"`
+	Revoked   bool              `json:"revoked"` // revoked by now
+}

@@ -1,0 +1,61 @@
+package api
+
+import (
+	"context"
+	"io"
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+)
+
+// Service is everything that the command line asks for. Errors are *Error.
+type Service interface {
+	Head(ctx context.Context) (Head, error)
+	Submit(ctx context.Context, s Submission) (Accepted, error)
+
+	Jobs(ctx context.Context) ([]Job, error)
+	Job(ctx context.Context, name jobspec.Name) (JobDetail, error)
+	Next(ctx context.Context, q NextQuery) ([]Next, error)
+	History(ctx context.Context, q HistoryQuery) ([]Run, error)
+	// Run gives one run. With wait it returns when the run has ended.
+	Run(ctx context.Context, id string, wait bool) (Run, error)
+	// Explain says what would happen now to a job.
+	Explain(ctx context.Context, name jobspec.Name) (Explanation, error)
+	// Output gives the kept bytes of a stream from offset on. The caller closes it.
+	Output(ctx context.Context, run, stream string, offset int64) (io.ReadCloser, error)
+	Status(ctx context.Context) (Status, error)
+
+	// Start asks for a run by hand; it returns once the run has started or was refused.
+	Start(ctx context.Context, name jobspec.Name) (Run, error)
+	Cancel(ctx context.Context, run string) error
+	Hold(ctx context.Context, name jobspec.Name, reason string) error
+	Release(ctx context.Context, name jobspec.Name) error
+
+	Verify(ctx context.Context) (Audit, error)
+	Ops(ctx context.Context) ([]OpFile, error)
+	Close() error
+}
+
+// Head is what a new op must extend. The owner's own tool builds the bytes.
+type Head struct {
+	Host    jobspec.HostID  `json:"host"`
+	Seq     int64           `json:"seq"` // of the next op
+	Prev    jobspec.Digest  `json:"prev"`
+	Created jobspec.Instant `json:"created"` // of the last op: the next must not lie before it
+	Now     time.Time       `json:"now"`     // the service's effective time
+}
+
+// Submission is a signed op: exact bytes and the SSHSIG blob in binary form.
+type Submission struct {
+	Op  []byte `json:"op"`
+	Sig []byte `json:"sig"`
+}
+
+// Accepted says that an op is in force and pinned.
+type Accepted struct {
+	Job      jobspec.Name   `json:"job"`
+	Op       jobspec.Digest `json:"op"`
+	Seq      int64          `json:"seq"`
+	Revision int64          `json:"revision"`
+	Next     *time.Time     `json:"next,omitempty"`
+}
