@@ -165,6 +165,8 @@ const (
 	CodeServiceDown    Code = "service_down"
 	CodeServiceRunning Code = "service_running"
 	CodeLostRun        Code = "lost_run"
+	CodeRunUnknown     Code = "run_unknown"
+	CodeOutputPruned   Code = "output_pruned"
 )
 
 // Codes: asks inside a run.

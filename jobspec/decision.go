@@ -40,6 +40,7 @@ type Input struct {
 	Gap       int64 // smallest interval of the schedule in seconds, 0 when unknown
 	Audit     error // why no durable record can be written, nil for none
 	Held      bool  // trigger only
+	Jobs      int64 // jobs of the principal in force, this one not counted; add and apply only
 }
 
 // Check is one finding, good or bad. Check by check a decision is readable.

@@ -23,7 +23,26 @@ func ReadSigned(st statement.Statement) (Signed, error) {
 	if string(op.Principal) != st.Principal() {
 		return Signed{}, &OpError{Reason: CodeKeyNotForPrincipal, Seq: op.Seq, Detail: "the key belongs to another principal"}
 	}
+	if !op.mayUse(st.Namespace()) {
+		return Signed{}, op.refuse(CodeNamespaceMismatch, "action %s was signed in namespace %q", op.Action, st.Namespace())
+	}
 	return Signed{op: op, st: st}, nil
+}
+
+// mayUse reports whether an op of this action can be signed in the namespace at
+// all. Which of the two a disable or remove needs depends on whose job it is,
+// which View.Check knows.
+func (op *Op) mayUse(namespace string) bool {
+	switch op.Action {
+	case Genesis:
+		return namespace == RootNamespace
+	case Add, Replace, Enable:
+		return op.Tier != NoTier && op.Net != NoNet && namespace == JobNamespace(op.Tier, op.Net)
+	case Disable, Remove:
+		return namespace == ManageNamespace || namespace == RootNamespace
+	default:
+		return false
+	}
 }
 
 // Valid reports whether s holds an op.

@@ -150,6 +150,10 @@ type BackendNeed struct {
 	AnyOf   []string `json:"any_of"`
 	Require []string `json:"require"`
 	Devices []string `json:"devices"`
+	Image   string   `json:"image"` // of container backends; later issue
+	Host    string   `json:"host"`  // of remote backends; later issue
+	User    string   `json:"user"`
+	Port    int64    `json:"port"`
 }
 
 // Answer is the owner's recorded "allow" to one ask.

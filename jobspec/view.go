@@ -102,7 +102,9 @@ func (v *View) checkLink(op *Op) error {
 	switch {
 	case op.Type != OpType:
 		return op.refuse(CodeSpecSchemaUnsupported, "type %q is not %s", op.Type, OpType)
-	case op.Seq != v.Next:
+	case op.Seq < v.Next:
+		return op.refuse(CodeHeadMoved, "seq %d is taken, the next is %d", op.Seq, v.Next)
+	case op.Seq > v.Next:
 		return op.refuse(CodeSeqInvalid, "seq %d does not extend the chain, whose next is %d", op.Seq, v.Next)
 	case op.Prev != v.Head:
 		return op.refuse(CodeHeadMoved, "prev %q is not the head %q", op.Prev, v.Head)

@@ -34,8 +34,13 @@ func (d Digest) Short() string { return hex.EncodeToString(d[:6]) }
 // MarshalText implements encoding.TextMarshaler.
 func (d Digest) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// UnmarshalText reads what String writes, in lower case only.
+// UnmarshalText reads what String writes, in lower case only. Empty text is no
+// digest; canonical form never holds it.
 func (d *Digest) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*d = Digest{}
+		return nil
+	}
 	s, ok := strings.CutPrefix(string(text), digestPrefix)
 	raw, err := hex.DecodeString(s)
 	if !ok || err != nil || len(raw) != len(d) || strings.ToLower(s) != s {
@@ -135,8 +140,13 @@ func (i Instant) MarshalText() ([]byte, error) {
 	return []byte(i.String()), nil
 }
 
-// UnmarshalText reads exactly the form that MarshalText writes.
+// UnmarshalText reads exactly the form that MarshalText writes. Empty text is no
+// time; canonical form never holds it.
 func (i *Instant) UnmarshalText(text []byte) error {
+	if len(text) == 0 {
+		*i = Instant{}
+		return nil
+	}
 	t, err := time.Parse(instantLayout, string(text))
 	if err != nil || t.Unix() <= 0 {
 		return fmt.Errorf("time %q: want the form %s", text, instantLayout)

@@ -1,0 +1,104 @@
+package jobspec
+
+import (
+	"path"
+	"strings"
+)
+
+// BindTarget is a file that add must bind: its role, and its name as the owner
+// wrote it. A bare name of an executable or interpreter is looked up in the
+// fixed PATH; scripts and files are relative to the cwd.
+type BindTarget struct {
+	Role  Role
+	Typed string
+}
+
+// BindPlan is what add must bind for a command, and what that leaves unbound.
+type BindPlan struct {
+	Targets []BindTarget
+	// Ambiguous says why the code that runs cannot be found from argv, "" when it
+	// can. Then the owner must declare files or embed a script.
+	Ambiguous string
+	Coverage  map[string]string
+}
+
+// PlanBinding reads a command and says which files are part of its approval.
+// Interpreters that a #! line names come on top: see ParseShebang.
+func PlanBinding(argv []string, script Script, files []string) BindPlan {
+	r := readCommand(argv, script)
+	for _, f := range files {
+		r.target(RoleFile, f)
+	}
+	p := BindPlan{Targets: r.targets}
+	if len(files) == 0 {
+		p.Ambiguous = r.ambiguous
+	}
+	p.Coverage = coverage(r, script)
+	return p
+}
+
+// coverage says for each kind of code how it is bound: by hash, embedded in the
+// signature, or not at all. It is signed and always shown.
+func coverage(r *reading, script Script) map[string]string {
+	c := map[string]string{"executable": "hash", "libraries": "unbound", "imports": "unbound", "configuration": "unbound"}
+	for _, t := range r.targets {
+		switch t.Role {
+		case RoleInterpreter, RoleScript:
+			c[string(t.Role)] = "hash"
+		case RoleFile:
+			c["files"] = "hash"
+		}
+	}
+	if script.Body != "" {
+		c["script"] = "embedded"
+	}
+	if r.ambiguous != "" {
+		c["program"] = "unbound"
+	}
+	for _, f := range r.findings {
+		if f.code == CodeCmdInlineEval {
+			c["inline"] = "embedded"
+		}
+	}
+	return c
+}
+
+// maxShebang is how much of a first line the kernel reads (BINPRM_BUF_SIZE).
+const maxShebang = 256
+
+// ParseShebang reads the first line of a file as execve(2) does and returns the
+// interpreters that it names, to be bound: one, or with env(1) env and the
+// program. It returns none for a file without #!. An option of env that cannot
+// be read is bind_ambiguous.
+func ParseShebang(head []byte) ([]BindTarget, error) {
+	text, ok := strings.CutPrefix(string(head[:min(len(head), maxShebang)]), "#!")
+	if !ok {
+		return nil, nil
+	}
+	line, _, ended := strings.Cut(text, "\n")
+	if !ended && len(head) >= maxShebang {
+		return nil, shebangError(line, "the line is longer than the kernel reads")
+	}
+	interp, arg, _ := strings.Cut(strings.Trim(line, " \t"), " ")
+	interp, tab, _ := strings.Cut(interp, "\t")
+	arg = strings.Trim(tab+" "+arg, " \t")
+	if !path.IsAbs(interp) {
+		return nil, shebangError(line, "the interpreter must be an absolute path")
+	}
+	targets := []BindTarget{{Role: RoleInterpreter, Typed: interp}}
+	if path.Base(interp) != "env" {
+		return targets, nil
+	}
+	if split, ok := strings.CutPrefix(arg, "-S"); ok {
+		arg, _, _ = strings.Cut(strings.TrimLeft(split, " \t"), " ")
+	}
+	if arg == "" || strings.HasPrefix(arg, "-") || strings.ContainsAny(arg, " \t=\"'\\$") {
+		return nil, shebangError(line, "which program env starts cannot be read")
+	}
+	return append(targets, BindTarget{Role: RoleInterpreter, Typed: arg}), nil
+}
+
+func shebangError(line, why string) error {
+	return &FieldError{Reason: CodeBindAmbiguous, Field: "first line " + Quote(line), Detail: why,
+		Remedy: "write #!/path/to/interpreter, or #!/usr/bin/env NAME"}
+}

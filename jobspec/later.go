@@ -1,0 +1,63 @@
+package jobspec
+
+import "slices"
+
+// laterField is a field that is parsed, signed and shown, and whose work this
+// version does not do. It is refused by name, never ignored. Building the work
+// deletes the row.
+type laterField struct {
+	name string
+	used func(op *Op) bool
+}
+
+func laterTable() []laterField {
+	return []laterField{
+		{"net.mode proxy", func(op *Op) bool { return op.Net == NetProxy }},
+		{"net.allow", func(op *Op) bool { return len(op.Spec.NetAllow) > 0 }},
+		{"net.deny", func(op *Op) bool { return len(op.Spec.NetDeny) > 0 }},
+		{"net.forward", func(op *Op) bool { return len(op.Spec.Forward) > 0 }},
+		{"net.sockets", func(op *Op) bool { return len(op.Spec.Sockets) > 0 }},
+		{"credential", func(op *Op) bool { return len(op.Spec.Credentials) > 0 }},
+		{"bind", func(op *Op) bool { return len(op.Spec.Bind) > 0 }},
+		{"state_dir", func(op *Op) bool { return op.Spec.StateDir }},
+		{"result other than exit", func(op *Op) bool { return op.Spec.Result != "" && op.Spec.Result != ExitWord }},
+		{"fs.git commit", func(op *Op) bool { return op.Spec.Git == "commit" }},
+		{"fs.may_create", func(op *Op) bool { return len(op.Spec.MayCreate) > 0 }},
+		{"at", func(op *Op) bool { return !op.Spec.Schedule.At.IsZero() }},
+		{"jitter", func(op *Op) bool { return op.Spec.Schedule.JitterSeconds != 0 }},
+		{"missed once", func(op *Op) bool { return op.Spec.Schedule.Missed == "once" }},
+		{"start_deadline", func(op *Op) bool { return op.Spec.Schedule.StartDeadlineSeconds != 0 }},
+		{"overlap queue", func(op *Op) bool { return op.Spec.Schedule.Overlap == "queue" }},
+		{"overlap replace", func(op *Op) bool { return op.Spec.Schedule.Overlap == "replace" }},
+		{"retries", func(op *Op) bool { return op.Spec.Schedule.Retries != 0 }},
+		{"limits.memory", func(op *Op) bool { return op.Spec.Limits.MemoryBytes != 0 }},
+		{"limits.cpus", func(op *Op) bool { return op.Spec.Limits.CPUPercent != 0 }},
+		{"limits.workspace_growth", func(op *Op) bool { return op.Spec.Limits.WorkspaceGrowthBytes != 0 }},
+		{"limits.connections", func(op *Op) bool { return op.Spec.Limits.Connections != 0 }},
+		{"limits.bytes", func(op *Op) bool { return op.Spec.Limits.NetBytes != 0 }},
+		{"denials.expected", func(op *Op) bool { return len(op.Spec.Denials.Expected) > 0 }},
+		{"denials.on_denial kill", func(op *Op) bool { return op.Spec.Denials.OnDenial == "kill" }},
+		{"denials.max", func(op *Op) bool { return op.Spec.Denials.Max != 0 }},
+		{"backend.any_of other than bwrap", otherBackend},
+		{"backend.require", func(op *Op) bool { return len(op.Spec.Backend.Require) > 0 }},
+		{"backend.devices", func(op *Op) bool { return len(op.Spec.Backend.Devices) > 0 }},
+		{"backend.image", func(op *Op) bool { return op.Spec.Backend.Image != "" }},
+		{"backend.host", func(op *Op) bool { return op.Spec.Backend.Host != "" }},
+		{"backend.user", func(op *Op) bool { return op.Spec.Backend.User != "" }},
+		{"backend.port", func(op *Op) bool { return op.Spec.Backend.Port != 0 }},
+		{"notify", func(op *Op) bool { return len(op.Spec.Notify) > 0 }},
+		{"weaker", func(op *Op) bool { return len(op.Spec.Weaker) > 0 }},
+	}
+}
+
+func otherBackend(op *Op) bool {
+	return slices.ContainsFunc(op.Spec.Backend.AnyOf, func(b string) bool { return b != DefaultBackend })
+}
+
+func laterFields() []string {
+	var all []string
+	for _, f := range laterTable() {
+		all = append(all, f.name)
+	}
+	return all
+}

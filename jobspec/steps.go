@@ -1,0 +1,248 @@
+package jobspec
+
+import (
+	"slices"
+	"strings"
+)
+
+// policy: the managed file is usable here.
+func (j *judge) policy() {
+	p := j.in.Policy
+	if p == nil || j.in.PolicyErr != "" {
+		j.no(orElse(j.in.PolicyErr, CodePolicyMissing), "policy.toml", "%s", orElse(j.in.PolicyMsg, "no policy is loaded"))
+		return
+	}
+	if p.Serial <= 0 {
+		j.no(CodePolicySchema, "serial", "a policy has a serial above 0")
+	}
+	if j.spec != nil && p.Serial < j.spec.Policy.Serial {
+		j.no(CodePolicyRollback, "serial", "%d, and the owner signed under %d", p.Serial, j.spec.Policy.Serial)
+	}
+	if j.in.Host.Platform == "" || !slices.Contains(p.EnabledPlatforms, j.in.Host.Platform) {
+		j.no(CodeSbxPlatformDisabled, j.in.Host.Platform, "enabled_platforms does not list it")
+	}
+	for _, r := range p.Rules {
+		if err := CheckRule(r); err != nil {
+			j.no(CodePolicyEvalError, r.ID, "%v", err)
+		}
+	}
+}
+
+// identity: somebody signed, and may still do so.
+func (j *judge) identity() {
+	if j.in.Identity != "" {
+		j.no(j.in.Identity, string(j.op.Principal), "%s", j.in.IdentityDetail)
+	}
+	if j.phase != PhaseAdd && !j.in.Signed.Valid() {
+		j.no(CodeIdentityUnproven, string(j.op.Principal), "no verified statement carries the op")
+	}
+	if _, err := ParsePrincipal(string(j.op.Principal)); err != nil {
+		j.no(CodePrincipalUnknown, "principal", "%v", err)
+		return
+	}
+	if j.op.Action == Disable || j.op.Action == Remove || j.in.Policy == nil {
+		return
+	}
+	c, known := j.ceiling()
+	switch {
+	case !known:
+		j.no(CodePrincipalUnknown, string(j.op.Principal), "policy.toml has no [principals.%s]", j.op.Principal)
+	case c.Disabled:
+		j.no(CodePrincipalDisabled, string(j.op.Principal), "policy.toml disables the principal")
+	}
+}
+
+func (j *judge) ceiling() (Ceiling, bool) {
+	if j.in.Policy == nil {
+		return Ceiling{}, false
+	}
+	c, ok := j.in.Policy.Principals[j.op.Principal]
+	return c, ok
+}
+
+// structure: the op is for this host, in force, and says nothing that cannot be
+// read the way it is shown.
+func (j *judge) structure() {
+	j.of(&j.all.Identity)
+	if j.in.Host.ID == "" || j.op.Host != j.in.Host.ID {
+		j.no(CodeHostMismatch, string(j.op.Host), "this host is %s", Quote(string(j.in.Host.ID)))
+	}
+	if _, err := ParseName(string(j.op.Job)); err != nil {
+		j.no(CodeSpecMalformed, "job", "%v", err)
+	}
+	if j.spec == nil {
+		if j.phase != PhaseApply || j.op.Action == Add || j.op.Action == Replace {
+			j.no(CodeSpecMalformed, "spec", "the op carries none")
+		}
+		return
+	}
+	j.of(&j.all.Consent)
+	j.expiry()
+	j.of(&j.all.Capability)
+	for _, p := range textProblems(j.spec) {
+		j.no(p.code, p.field, "%s", p.detail)
+	}
+	for _, f := range laterTable() {
+		if f.used(j.op) {
+			j.no(CodeSpecFieldLater, f.name, "this version does not do it")
+		}
+	}
+	j.commandForm()
+	j.scheduleForm()
+	j.placesForm()
+	j.wordsForm()
+}
+
+func (j *judge) expiry() {
+	now := j.in.Host.Now
+	switch {
+	case j.in.Host.Hold:
+		j.no(CodeClockHold, "clock", "it shows %s, far before the highest time seen", InstantOf(now))
+	case now.Unix() <= 0:
+		j.no(CodeClockUntrusted, "clock", "no time is known")
+	case j.spec.ExpiresAt.IsZero():
+		j.no(CodeSpecMalformed, "expires_at", "every approval ends; none is given")
+	case !InstantOf(now).Before(j.spec.ExpiresAt):
+		j.no(CodeExpired, "expires_at", "the approval ended at %s", j.spec.ExpiresAt)
+	}
+}
+
+func (j *judge) commandForm() {
+	s := j.spec
+	embedded := s.Script != Script{}
+	switch {
+	case embedded && (s.Script.Interpreter == "" || s.Script.Body == ""):
+		j.no(CodeSpecMalformed, "script", "interpreter and body must both be given")
+	case !embedded && (len(s.Argv) == 0 || s.Argv[0] == ""):
+		j.no(CodeSpecMalformed, "argv", "no program is named")
+	}
+}
+
+// scheduleForm looks at the words; what the calendar says is the last step's.
+func (j *judge) scheduleForm() {
+	s := j.spec.Schedule
+	n := 0
+	for _, set := range []bool{s.Cron != "", s.EverySeconds != 0, !s.At.IsZero()} {
+		if set {
+			n++
+		}
+	}
+	if n != 1 {
+		j.no(CodeScheduleInvalid, "schedule", "exactly one of cron, every and at must be given, not %d", n)
+	}
+	if s.EverySeconds < 0 || s.EverySeconds > 0 && s.EverySeconds < 60 {
+		j.no(CodeScheduleInvalid, "every_seconds", "%d is below one minute", s.EverySeconds)
+	}
+	if s.Timezone == "" {
+		j.no(CodeScheduleInvalid, "timezone", "the time zone must be written out")
+	}
+	j.word("missed", s.Missed, SkipWord, "once")
+	j.word("overlap", s.Overlap, SkipWord, "queue", "replace")
+	if s.JitterSeconds < 0 || s.StartDeadlineSeconds < 0 || s.Retries < 0 {
+		j.no(CodeSpecMalformed, "schedule", "jitter, start_deadline and retries are not negative")
+	}
+}
+
+// word refuses a value that is no word of the field.
+func (j *judge) word(field, value string, words ...string) {
+	if !slices.Contains(words, value) {
+		j.finding(Check{Code: CodeSpecMalformed, Target: field, Detail: Quote(value) + " is not one of ours",
+			Remedy: "use " + strings.Join(words, " or ")})
+	}
+}
+
+// placesForm: the tier and the places fit each other, and each path has one form.
+func (j *judge) placesForm() {
+	s := j.spec
+	switch {
+	case j.op.Tier == Scratch && s.Cwd != Place{}:
+		j.no(CodeSpecMalformed, "cwd", "tier scratch has none")
+	case j.op.Tier > Scratch && s.Cwd.Path == "":
+		j.no(CodeSpecMalformed, "cwd", "tier %s needs one", j.op.Tier)
+	}
+	if s.Cwd.Path != "" {
+		j.cleanPath("cwd", s.Cwd.Path)
+	}
+	for _, list := range []struct {
+		field string
+		paths []string
+	}{{"read", s.Read}, {"write", s.Write}, {"deny", s.Deny}} {
+		for _, p := range list.paths {
+			j.cleanPath(list.field, p)
+		}
+	}
+	for _, b := range s.Bound {
+		j.cleanPath("bound", b.Real)
+		if b.SHA256.IsZero() || b.Typed == "" || b.Mode == "" {
+			j.no(CodeSpecMalformed, "bound", "%s: typed, sha256 and mode must be given", Quote(b.Real))
+		}
+	}
+}
+
+func (j *judge) cleanPath(field, p string) {
+	if !isCleanPath(p) {
+		j.no(CodeSpecMalformed, field, "%s is not an absolute path in its shortest form", Quote(p))
+	}
+}
+
+func (j *judge) wordsForm() {
+	s := j.spec
+	j.word("result", s.Result, "exit", "claude-json", "codex-json", "gemini-json")
+	if s.Git != "" {
+		j.word("git", s.Git, "read-only", "commit")
+	}
+	if s.Denials.OnDenial != "" {
+		j.word("on_denial", s.Denials.OnDenial, "fail", "kill")
+	}
+	if len(s.Backend.AnyOf) == 0 {
+		j.no(CodeSpecMalformed, "backend.any_of", "a backend must be written out")
+	}
+	for _, b := range s.Backend.AnyOf {
+		if isNoBackend(b) {
+			j.no(CodeSbxBackendMissing, b, "there is no way to run a job without a sandbox")
+		}
+	}
+}
+
+// isNoBackend knows the words with which other tools switch the sandbox off.
+func isNoBackend(word string) bool {
+	switch word {
+	case "", "none", "local", "host", "off", "no", "false", "direct", "elevated", "unsandboxed":
+		return true
+	}
+	return false
+}
+
+// sandbox: a backend that the owner accepts works here, now.
+func (j *judge) sandbox() {
+	b := j.in.Sandbox
+	switch {
+	case b.Backend == "" || !b.Usable:
+		j.finding(Check{Code: orElse(b.Problem, CodeSbxSelftestFailed), Target: orElse(b.Backend, DefaultBackend),
+			Detail: orElse(b.Detail, "no backend was probed"), Remedy: b.Remedy})
+	case !slices.Contains(j.spec.Backend.AnyOf, b.Backend):
+		j.no(CodeSbxBackendMissing, b.Backend, "the owner accepts only %s", QuoteAll(j.spec.Backend.AnyOf))
+	}
+	for _, need := range j.spec.Backend.Require {
+		if !slices.Contains(b.Capabilities, need) {
+			j.no(CodeSbxFeatureMissing, need, "backend %s lacks it", Quote(b.Backend))
+		}
+	}
+}
+
+// audit: without a durable record nothing runs.
+func (j *judge) audit() {
+	if j.in.Audit != nil {
+		j.no(CodeAuditUnavailable, "ledger", "%v", j.in.Audit)
+	}
+}
+
+// schedule: the calendar accepts it, and nobody holds the job.
+func (j *judge) schedule() {
+	if j.in.Schedule != nil {
+		j.no(CodeScheduleInvalid, "schedule", "%v", j.in.Schedule)
+	}
+	if j.in.Held && j.phase == PhaseTrigger {
+		j.no(CodeJobHeld, string(j.op.Job), "somebody holds the job")
+	}
+}
