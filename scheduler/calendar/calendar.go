@@ -1,0 +1,191 @@
+package calendar
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+)
+
+// horizon is how far Next looks: long enough for 29 February across a year such
+// as 2100 that is no leap year.
+const horizon = 9 * 366 * daySeconds
+
+// Calendar says when a job is due. It never changes and may be shared.
+type Calendar struct {
+	zone string
+	loc  *time.Location
+	rule rule
+}
+
+// rule is what repeats: a cron text or an interval.
+type rule interface {
+	// next returns the first due instant after the given one, at most limit.
+	next(loc *time.Location, after, limit int64) (due, bool)
+	// slots lists the civil minutes that a due stands for.
+	slots(d due) []int64
+	// gap is the smallest distance between two dues, in seconds.
+	gap(loc *time.Location) int64
+	words() string
+	warnings() []string
+}
+
+// due is one due instant in numbers.
+type due struct {
+	at          int64 // Unix time
+	first, last int64 // civil minutes of the first and the last slot
+	count       int64
+	fold        int
+}
+
+// Due is one instant at which a job is due. Slots has one entry, but where a gap
+// of daylight saving makes several fall on one instant: the first is the one
+// that runs, the others are coalesced with it.
+type Due struct {
+	At    time.Time // in the calendar's zone
+	Slots []jobspec.Slot
+}
+
+// Span is a run of due slots that are told of together.
+type Span struct {
+	First, Last     jobspec.Slot
+	FirstAt, LastAt time.Time
+	Count           int64
+}
+
+// Parse reads a cron text, which is refused with an *Error unless it is exactly
+// five strict fields or one of the @names, in the named zone.
+func Parse(expr, zone string) (*Calendar, error) {
+	loc, err := Location(zone)
+	if err != nil {
+		return nil, err
+	}
+	c, r := check(expr)
+	if r != nil {
+		return nil, r.in("schedule", expr)
+	}
+	b, err := parseBits(c)
+	if err != nil {
+		return nil, &Error{What: "schedule", Text: expr, Detail: err.Error()}
+	}
+	p := &cronRule{bits: b, raw: c.raw, star: c.star}
+	if !p.ever() {
+		return nil, refuse("choose a day that its month has", "no day of any year matches").in("schedule", expr)
+	}
+	return &Calendar{zone: zone, loc: loc, rule: p}, nil
+}
+
+// Every is due each so many seconds from the anchor on, the anchor itself
+// excluded. The distance is 1 minute to 366 days; fractions of a second in the
+// anchor are dropped.
+func Every(seconds int64, anchor time.Time, zone string) (*Calendar, error) {
+	loc, err := Location(zone)
+	if err != nil {
+		return nil, err
+	}
+	text := fmt.Sprintf("every %d seconds", seconds)
+	switch {
+	case seconds < minuteSeconds:
+		return nil, refuse("the shortest interval is 1 minute", "too short").in("schedule", text)
+	case seconds > 366*daySeconds:
+		return nil, refuse("the longest interval is 366 days", "too long").in("schedule", text)
+	case anchor.Unix() <= 0:
+		return nil, refuse("", "no anchor").in("schedule", text)
+	}
+	return &Calendar{zone: zone, loc: loc, rule: everyRule{seconds: seconds, anchor: anchor.Unix()}}, nil
+}
+
+// FromSpec reads the schedule of a signed spec. The anchor is when the op that
+// holds the spec was created.
+func FromSpec(s jobspec.Schedule, anchor time.Time) (*Calendar, error) {
+	switch {
+	case !s.At.IsZero():
+		return nil, &Error{What: "schedule", Text: s.At.String(), Detail: "at is not built yet", code: jobspec.CodeSpecFieldLater,
+			Advice: "use a cron text or every"}
+	case (s.Cron != "") == (s.EverySeconds != 0):
+		return nil, refuse("give a cron text or every", "want exactly one of cron and every").in("schedule", s.Cron)
+	case s.Cron != "":
+		return Parse(s.Cron, s.Timezone)
+	}
+	return Every(s.EverySeconds, anchor, s.Timezone)
+}
+
+// Zone is the IANA name that the calendar is read in.
+func (c *Calendar) Zone() string { return c.zone }
+
+// Next returns the first due instant strictly after the given one. It is false
+// when none comes within nine years.
+func (c *Calendar) Next(after time.Time) (Due, bool) {
+	d, ok := c.next(after.Unix())
+	if !ok {
+		return Due{}, false
+	}
+	return c.due(d), true
+}
+
+// NextAt is Next for callers that need the instant only.
+func (c *Calendar) NextAt(after time.Time) (time.Time, bool) {
+	d, ok := c.next(after.Unix())
+	return time.Unix(d.at, 0).In(c.loc), ok
+}
+
+func (c *Calendar) next(after int64) (due, bool) {
+	d, ok := c.rule.next(c.loc, after, after+horizon)
+	if ok && d.at <= after {
+		// A rule that does not advance would start a job without end. It is a
+		// defect, and the job stops rather than the machine.
+		return due{}, false
+	}
+	return d, ok
+}
+
+func (c *Calendar) due(d due) Due {
+	out := Due{At: time.Unix(d.at, 0).In(c.loc)}
+	for _, civil := range c.rule.slots(d) {
+		out.Slots = append(out.Slots, c.slot(civil, d.fold))
+	}
+	return out
+}
+
+func (c *Calendar) slot(civil int64, fold int) jobspec.Slot {
+	return jobspec.SlotAt(time.Unix(civil, 0).UTC(), c.zone, fold)
+}
+
+// Span gathers all slots that are due after one instant and not after another.
+// It is false when there is none.
+func (c *Calendar) Span(after, until time.Time) (Span, bool) {
+	var first, last due
+	var count int64
+	for at := after.Unix(); ; at = last.at {
+		d, ok := c.next(at)
+		if !ok || d.at > until.Unix() {
+			break
+		}
+		if count == 0 {
+			first = d
+		}
+		last, count = d, count+d.count
+	}
+	if count == 0 {
+		return Span{}, false
+	}
+	return Span{
+		First: c.slot(first.first, first.fold), Last: c.slot(last.last, last.fold),
+		FirstAt: time.Unix(first.at, 0).In(c.loc), LastAt: time.Unix(last.at, 0).In(c.loc), Count: count,
+	}, true
+}
+
+// Words is a plain sentence without the zone, as it stands in a signed spec:
+// "every day at 02:30".
+func (c *Calendar) Words() string { return c.rule.words() }
+
+// String is the sentence with the zone: "every day at 02:30, Europe/Berlin".
+func (c *Calendar) String() string { return c.rule.words() + ", " + c.zone }
+
+// Gap is the smallest distance between two due instants, in seconds, with the
+// changes of offset of two years looked at. It is nine years when a schedule
+// comes but once in that time.
+func (c *Calendar) Gap() int64 { return c.rule.gap(c.loc) }
+
+// Warnings are sentences about what a writer may not expect.
+func (c *Calendar) Warnings() []string { return append(c.rule.warnings(), zoneWarnings(c.zone)...) }

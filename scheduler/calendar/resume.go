@@ -1,0 +1,59 @@
+package calendar
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+)
+
+// civilLayout is how a slot writes its civil time.
+const civilLayout = "2006-01-02T15:04"
+
+// Resume says where to go on after a slot that is accounted for: the instant to
+// give to Next, and the slots of the same due that follow it. Both are worked
+// out from the civil time and today's zone data, so that data which moved the
+// slot cannot make it due again.
+func (c *Calendar) Resume(s jobspec.Slot) (after time.Time, rest []jobspec.Slot, err error) {
+	t, err := time.Parse(civilLayout, s.Civil)
+	if err != nil || s.Zone != c.zone {
+		return time.Time{}, nil, fmt.Errorf("resume after slot %q: not a slot of %s", s, c.zone)
+	}
+	at, end := instants(c.loc, t.Unix())
+	when := end
+	if len(at) > 0 {
+		when = at[min(s.Fold, len(at)-1)]
+	}
+	if d, ok := c.next(when - 1); ok && d.at == when && d.count > 1 {
+		rest = following(c.due(d).Slots, s)
+	}
+	// A slot is a whole minute, and its due may lie inside it.
+	return time.Unix(when+minuteSeconds-1, 0).In(c.loc), rest, nil
+}
+
+// following returns what follows s in the list, or nothing.
+func following(all []jobspec.Slot, s jobspec.Slot) []jobspec.Slot {
+	for i := range all {
+		if all[i] == s {
+			return all[i+1:]
+		}
+	}
+	return nil
+}
+
+// Notes tell what is unusual about a due instant, in sentences.
+func (d Due) Notes() []string {
+	var notes []string
+	shown := d.At.Format(civilLayout)
+	for i, s := range d.Slots {
+		switch {
+		case i == 0 && s.Fold == 1:
+			notes = append(notes, "second pass of a repeated hour")
+		case i == 0 && s.Civil < shown:
+			notes = append(notes, fmt.Sprintf("the clocks skip %s on this day, so it runs when they go on", s.Civil[11:]))
+		case i > 0:
+			notes = append(notes, fmt.Sprintf("%s falls on the same instant and does not run again", s.Civil[11:]))
+		}
+	}
+	return notes
+}

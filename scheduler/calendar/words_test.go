@@ -1,0 +1,97 @@
+package calendar
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWordsSayWhatTheTextMeans(t *testing.T) {
+	for expr, want := range map[string]string{
+		"30 2 * * *":            "every day at 02:30",
+		"@daily":                "every day at 00:00",
+		"@hourly":               "every hour on the hour",
+		"* * * * *":             "every minute",
+		"*/5 * * * *":           "every 5 minutes",
+		"*/35 * * * *":          "at minutes 0 and 35 of every hour",
+		"30 * * * *":            "at minute 30 of every hour",
+		"0,30 8,18 * * *":       "every day at 08:00, 08:30, 18:00 and 18:30",
+		"0 9 * * mon-fri":       "on Monday to Friday at 09:00",
+		"0 9 * * 7":             "on Sunday at 09:00",
+		"0 9 1,15 * *":          "on day 1 and 15 of the month at 09:00",
+		"0 9 1 jan,jul *":       "on day 1 of January and July at 09:00",
+		"0 9 * dec *":           "every day in December at 09:00",
+		"0 0 13 * fri":          "on day 13 of the month or on Friday at 00:00",
+		"0 0 13 * 0-6":          "every day at 00:00",
+		"0 0 */10 * mon":        "on Monday that is also day 1, 11, 21 and 31 of the month at 00:00",
+		"*/15 9-17 * * mon-fri": "every 15 minutes from 09:00 to 17:59 on Monday to Friday",
+		"* 9 * * *":             "every minute from 09:00 to 09:59",
+		"0 */2 * * *":           "at minute 0 of every 2nd hour from 00 on",
+		"5,10,20 1-3,9 * * *":   "at minutes 5, 10 and 20 from 01:00 to 03:59 and 09:00 to 09:59",
+		"0 0 30 2 mon":          "on day 30 of February or on Monday in February at 00:00",
+	} {
+		if got := mustParse(t, expr, "UTC").Words(); got != want {
+			t.Errorf("%s: %q, want %q", expr, got, want)
+		}
+	}
+	if got := mustParse(t, "30 2 * * *", "Europe/Berlin").String(); got != "every day at 02:30, Europe/Berlin" {
+		t.Error(got)
+	}
+	for seconds, want := range map[int64]string{60: "every minute", 90: "every 90 seconds", 7200: "every 2 hours", 86400: "every day", 172800: "every 2 days"} {
+		if got := (everyRule{seconds: seconds}).words(); got != want {
+			t.Errorf("%d: %q, want %q", seconds, got, want)
+		}
+	}
+}
+
+func TestWarningsTellWhatAWriterMayNotExpect(t *testing.T) {
+	for _, c := range []struct {
+		expr, zone string
+		want       []string
+	}{
+		{"30 2 * * *", "Europe/Berlin", nil},
+		{"*/15 * * * *", "UTC", nil},
+		{"*/35 * * * *", "UTC", []string{"25 instead of 35"}},
+		{"*/7 * * * *", "UTC", []string{"4 instead of 7"}},
+		{"0 */23 * * *", "UTC", []string{"1 instead of 23"}},
+		{"0 0 13 * fri", "UTC", []string{"not only when both do"}},
+		{"0 0 30 2 mon", "UTC", []string{"never comes in these months"}},
+		{"0 0 * * *", "EST", []string{"old name"}},
+		{"0 0 * * *", "EST5EDT", []string{"old name"}},
+	} {
+		got := mustParse(t, c.expr, c.zone).Warnings()
+		if len(got) != len(c.want) {
+			t.Errorf("%s: %q", c.expr, got)
+			continue
+		}
+		for i := range got {
+			if !strings.Contains(got[i], c.want[i]) {
+				t.Errorf("%s: %q, want %q", c.expr, got[i], c.want[i])
+			}
+		}
+	}
+}
+
+func TestGapIsTheSmallestDistanceOfAYear(t *testing.T) {
+	const hours, days = 3600, 86400
+	for _, c := range []struct {
+		expr, zone string
+		want       int64
+	}{
+		{"* * * * *", "UTC", 60},
+		{"*/5 * * * *", "UTC", 300},
+		{"*/35 * * * *", "UTC", 25 * 60},
+		{"0 9,17 * * *", "UTC", 8 * hours},
+		{"0 0,23 * * *", "UTC", 1 * hours},
+		{"30 2 * * *", "UTC", 1 * days},
+		{"30 4 * * *", "Europe/Berlin", 23 * hours},
+		{"30 2 * * *", "Europe/Berlin", 23*hours + 30*60},
+		{"0 9 * * mon", "UTC", 7 * days},
+		{"0 0 1 1 *", "UTC", 365 * days},
+		{"0 0 29 2 *", "UTC", (3*365 + 366) * days},
+		{"0 1,4 * * *", "America/New_York", 2 * hours},
+	} {
+		if got := mustParse(t, c.expr, c.zone).Gap(); got != c.want {
+			t.Errorf("%s %s: %d, want %d", c.zone, c.expr, got, c.want)
+		}
+	}
+}
