@@ -1,0 +1,13 @@
+package pin
+
+import (
+	"os"
+	"testing"
+)
+
+func TestMain(m *testing.M) {
+	ChildMain()
+	mountChild()
+	closedChild()
+	os.Exit(m.Run())
+}

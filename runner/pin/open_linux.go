@@ -1,0 +1,53 @@
+package pin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+)
+
+// Open opens every requested path with the rights of acct and holds what it
+// opened. A path that cannot be used is an observation with a problem; an error
+// means that nothing is known about any path (no child could be started, ctx
+// ended), and then nothing is held.
+//
+// The end of ctx ends a copy or a hash; with Drop it also ends an open that a
+// file system holds up.
+func Open(ctx context.Context, acct Account, reqs []Request, o Options) (*Set, error) {
+	table, err := readMounts()
+	if err != nil {
+		return nil, err
+	}
+	who, err := newOpener(ctx, acct, table, o)
+	if err != nil {
+		return nil, err
+	}
+	s, err := openAll(ctx, who, reqs, table, o)
+	if err := errors.Join(err, who.close()); err != nil {
+		if s != nil {
+			s.Close()
+		}
+		return nil, err
+	}
+	return s, nil
+}
+
+func openAll(ctx context.Context, who opener, reqs []Request, table mounts, o Options) (*Set, error) {
+	s := &Set{}
+	for _, r := range reqs {
+		if t := checkPath(r.Path); t.Why != whyNone {
+			s.pins = append(s.pins, held{seen: t.observation(r, "")})
+			continue
+		}
+		p, err := who.open(ctx, r)
+		if err != nil {
+			return s, err
+		}
+		h, err := observe(ctx, r, p, table, o)
+		if err != nil {
+			return s, fmt.Errorf("open %q: %w", r.Path, err)
+		}
+		s.pins = append(s.pins, h)
+	}
+	return s, nil
+}

@@ -1,0 +1,42 @@
+//go:build !linux
+
+package pin
+
+import (
+	"context"
+	"os"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+)
+
+// errPlatform is what every call answers where the kernel has no openat2.
+func errPlatform(path string) error {
+	return &Failure{Reason: jobspec.CodeSbxPlatformDisabled, Path: path, Detail: "paths can be pinned on Linux only"}
+}
+
+// ChildMain does nothing on this platform.
+func ChildMain() {}
+
+// Open refuses on this platform.
+func Open(context.Context, Account, []Request, Options) (*Set, error) { return nil, errPlatform("") }
+
+// Resolve refuses on this platform.
+func Resolve(_ context.Context, _ Account, typed, _ string, _ []string) (string, error) {
+	return "", errPlatform(typed)
+}
+
+// Program refuses on this platform.
+func Program(_ context.Context, _ Account, typed, _ string, _ []string) ([]Found, error) {
+	return nil, errPlatform(typed)
+}
+
+// Locate refuses on this platform.
+func Locate(path string) (jobspec.Location, error) { return jobspec.Location{}, errPlatform(path) }
+
+func reopen(f *os.File) (*os.File, error) { return nil, errPlatform(f.Name()) }
+
+type gatherer struct{ all []jobspec.Sensitive }
+
+func newGatherer() (*gatherer, error) { return nil, errPlatform("/") }
+
+func (*gatherer) each(string, jobspec.Reach, ...string) {}

@@ -1,0 +1,110 @@
+package pin
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+)
+
+// rounds of open, seal and hash under a swapping neighbour.
+const rounds = 10000
+
+// where a swap fell, seen from one Open.
+type fell struct{ before, between, after int64 }
+
+// swapper changes a file until it is stopped, by renaming another over it and by
+// writing in place in turn, and counts its swaps.
+type swapper struct {
+	count atomic.Int64
+	stop  atomic.Bool
+	wg    sync.WaitGroup
+}
+
+func (s *swapper) run(t *testing.T, path string, texts [][]byte) {
+	s.wg.Go(func() {
+		for i := 0; !s.stop.Load(); i++ {
+			text := texts[i%len(texts)]
+			err := os.WriteFile(path+".new", text, 0o755)
+			if i/len(texts)%2 == 0 && err == nil {
+				err = os.Rename(path+".new", path)
+			} else if err == nil {
+				err = os.WriteFile(path, text, 0o755)
+			}
+			if err != nil {
+				t.Errorf("swap: %v", err)
+				return
+			}
+			s.count.Add(1)
+		}
+	})
+}
+
+// The signed text is one of three that take turns under the name. Whatever the
+// moment of a swap, a digest never comes with other bytes, and the bytes stay
+// those of the digest.
+func TestBytesAlwaysMatchTheDigestUnderASwappingNeighbour(t *testing.T) {
+	path := t.TempDir() + "/job.sh"
+	var texts [][]byte
+	for i := range 3 {
+		texts = append(texts, bytes.Repeat([]byte{byte('a' + i)}, 4096*(i+1)))
+	}
+	put(t, path, string(texts[0]), 0o755)
+	var sw swapper
+	sw.run(t, path, texts)
+	defer sw.wg.Wait()
+	defer sw.stop.Store(true)
+
+	var where fell
+	seen := map[string]int{}
+	for range rounds {
+		outcome, f := oneRound(t, path, &sw, texts[0])
+		if t.Failed() {
+			return
+		}
+		seen[outcome]++
+		where.before += f.before
+		where.between += f.between
+		where.after += f.after
+	}
+	t.Logf("swaps %+v, outcomes %v", where, seen)
+	if where.before == 0 || where.between == 0 || where.after == 0 {
+		t.Errorf("a class of swaps was never met: %+v", where)
+	}
+	if seen["signed"] == 0 || seen["other"] == 0 {
+		t.Errorf("an outcome was never met: %v", seen)
+	}
+}
+
+// oneRound opens once. It says what came out and in which part swaps fell.
+func oneRound(t *testing.T, path string, sw *swapper, signed []byte) (string, fell) {
+	var marks [stageHashed + 1]int64
+	o := Options{trace: func(s stage) { marks[s] = sw.count.Load() }}
+	s, err := Open(t.Context(), Account{}, []Request{bound(jobspec.RoleExecutable, path)}, o)
+	if err != nil {
+		t.Error(err)
+		return "", fell{}
+	}
+	defer s.Close()
+	opened := s.Observation(0)
+	if opened.Problem != "" {
+		return string(opened.Problem), fell{}
+	}
+	got := content(t, s, 0)
+	f := fell{marks[stageOpened] - marks[stageStart], marks[stageHashed] - marks[stageOpened], sw.count.Load() - marks[stageHashed]}
+	if jobspec.DigestOf(got) != opened.SHA256 || int64(len(got)) != opened.Size {
+		t.Errorf("the bytes of a start do not match the digest of the approval")
+	}
+	isSigned := opened.SHA256 == jobspec.DigestOf(signed)
+	if isSigned != bytes.Equal(got, signed) {
+		t.Error(fmt.Sprintf("digest signed: %v, bytes signed: %v", isSigned, !isSigned))
+	}
+	if isSigned {
+		return "signed", f
+	}
+	return "other", f
+}

@@ -1,0 +1,83 @@
+package pin
+
+import (
+	"path/filepath"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+)
+
+// SensitiveOptions name the places that belong to this installation. Each list
+// holds those of this root and the default ones; empty names are passed over.
+type SensitiveOptions struct {
+	Conf, State, Run []string
+	KeyFiles         []string // signing keys, where they are files
+	Binary, Bwrap    string
+	Passwd           string // "" means /etc/passwd
+}
+
+const (
+	alone    = jobspec.Itself | jobspec.Contains
+	allOfIt  = alone | jobspec.Below
+	etcReach = allOfIt | jobspec.ReadOK
+)
+
+// systemPlaces are the kernel's and the boot loader's, whole.
+var systemPlaces = [...]string{"/boot", "/dev", "/proc", "/run", "/sys"}
+
+// etcPlaces hold secrets or decide who may become root, so that reading them is
+// refused too. The names with a dash are the copies that passwd(1) keeps.
+var etcPlaces = [...]string{
+	"/etc/shadow", "/etc/shadow-", "/etc/gshadow", "/etc/gshadow-",
+	"/etc/sudoers", "/etc/sudoers.d", "/etc/ssh", "/etc/ssl/private",
+}
+
+// homePlaces are below every home: credentials, and what is executed when the
+// account's owner logs in, opens a shell or starts a session.
+var homePlaces = [...]string{
+	".ssh", ".gnupg", ".pki", ".aws", ".azure", ".kube", ".docker", ".netrc", ".pgpass",
+	".git-credentials", ".npmrc", ".pypirc", ".vault-token", ".password-store", ".mozilla",
+	".config/gh", ".config/gcloud", ".config/containers", ".config/git", ".config/op",
+	".config/google-chrome", ".config/chromium", ".config/BraveSoftware", ".thunderbird",
+	".local/share/keyrings", ".cargo/credentials.toml",
+	".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",
+	".zshrc", ".zshenv", ".zprofile", ".zlogin", ".config/fish", ".xprofile", ".xsession", ".xinitrc",
+	".config/systemd", ".config/autostart", ".config/environment.d", ".local/share/systemd",
+	".local/share/applications", ".local/share/dbus-1", ".gitconfig", ".vimrc", ".config/nvim", ".emacs.d",
+	".config/sbxcron", ".local/state/sbxcron",
+}
+
+// SensitivePlaces gathers where the places lie that no job gets. A place that
+// does not exist, or that this process cannot see, is kept by its path and by
+// where it would lie in its file system, so that it is refused all the same when
+// it comes. The error means that the host could not be read at all.
+func SensitivePlaces(o SensitiveOptions) ([]jobspec.Sensitive, error) {
+	g, err := newGatherer()
+	if err != nil {
+		return nil, err
+	}
+	g.each("CONF", allOfIt, o.Conf...)
+	g.each("STATE", allOfIt, o.State...)
+	g.each("RUN", allOfIt, o.Run...)
+	for _, p := range systemPlaces {
+		g.each(p, allOfIt, p)
+	}
+	g.each("/etc", etcReach, "/etc")
+	for _, p := range etcPlaces {
+		g.each(p, allOfIt, p)
+	}
+	g.each("the root folder", alone, "/")
+	g.each("a signing key", alone, o.KeyFiles...)
+	g.each("the sbxcron binary", alone, o.Binary)
+	g.each("the sandbox program", alone, o.Bwrap)
+	homes, err := readHomes(o.Passwd)
+	if err != nil {
+		return nil, err
+	}
+	for _, h := range homes {
+		g.each("the home of "+h.user, alone, h.dir)
+		for _, name := range homePlaces {
+			g.each(name+" of "+h.user, allOfIt, filepath.Join(h.dir, name))
+		}
+	}
+	return g.all, nil
+}
