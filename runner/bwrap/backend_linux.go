@@ -1,0 +1,139 @@
+package bwrap
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/seccomp"
+	"golang.org/x/sys/unix"
+)
+
+// Name is the backend's word in specs and records.
+const Name = "bwrap"
+
+// setupTime bounds what happens between the start of bwrap and the barrier.
+const setupTime = 20 * time.Second
+
+// Options are what New needs.
+type Options struct {
+	RunDir string           // RUN: the stub's file lies here
+	Now    func() time.Time // the clock of start and end times
+}
+
+// Backend builds sandboxes with bubblewrap. It may be used by many goroutines.
+type Backend struct {
+	now   func() time.Time
+	host  runner.Host
+	stub  stubFile
+	masks []string
+	spawn *spawner
+	path  string // of the program
+
+	mu     sync.Mutex
+	opened *program
+	probed probeResult
+}
+
+var _ runner.Backend = (*Backend)(nil)
+
+// New writes the stub and starts the thread that starts sandboxes. The process
+// becomes the reaper of its descendants (PR_SET_CHILD_SUBREAPER): the init of a
+// sandbox is waited for by nobody else when bwrap has ended, and what the job
+// used is counted there. A missing bwrap is not an error here but what Probe
+// says.
+func New(o Options) (*Backend, error) { return newBackend(o, programPath) }
+
+func newBackend(o Options, path string) (*Backend, error) {
+	host, err := runner.ReadHost()
+	if err != nil {
+		return nil, fmt.Errorf("open backend %s: %w", Name, err)
+	}
+	file, err := writeStub(o.RunDir)
+	if err != nil {
+		return nil, fmt.Errorf("open backend %s: %w", Name, err)
+	}
+	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
+		return nil, fmt.Errorf("open backend %s: become reaper: %w", Name, err)
+	}
+	spawn, err := newSpawner()
+	if err != nil {
+		return nil, fmt.Errorf("open backend %s: %w", Name, err)
+	}
+	return &Backend{now: o.Now, host: host, stub: file, masks: procMasks(), spawn: spawn, path: path}, nil
+}
+
+// Name is "bwrap".
+func (b *Backend) Name() string { return Name }
+
+// Host is what plans for this backend are made with.
+func (b *Backend) Host() runner.Host { return b.host }
+
+// Close ends the backend and kills every run that is left.
+func (b *Backend) Close() error {
+	b.spawn.close()
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.opened == nil {
+		return nil
+	}
+	err := b.opened.file.Close()
+	b.opened = nil
+	return err
+}
+
+// program opens bwrap once and keeps it; while it is missing each call looks again.
+func (b *Backend) program() (*program, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.opened != nil {
+		return b.opened, nil
+	}
+	p, err := openProgram(b.path)
+	if err != nil {
+		return nil, err
+	}
+	b.opened = p
+	return p, nil
+}
+
+// machine reads what a table depends on. It is read for every run: a service
+// whose landlock was taken away must not go on from memory.
+func machine() (runner.Machine, error) {
+	m := runner.Machine{Arch: seccomp.Arch(runtime.GOARCH)}
+	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
+	if errno != 0 {
+		return m, refusal(jobspec.CodeSbxFeatureMissing, "landlock", "the kernel does not offer landlock: %v; %s", errno, landlockRemedy)
+	}
+	m.LandlockABI = int(abi)
+	for _, l := range []struct {
+		resource int
+		to       *uint64
+	}{{unix.RLIMIT_NOFILE, &m.HardNoFile}, {unix.RLIMIT_NPROC, &m.HardNProc}, {unix.RLIMIT_FSIZE, &m.HardFSize}, {unix.RLIMIT_MEMLOCK, &m.HardMemlock}} {
+		var r unix.Rlimit
+		if err := unix.Getrlimit(l.resource, &r); err != nil {
+			return m, refusal(jobspec.CodeSbxResource, "", "read resource limit %d: %v", l.resource, err)
+		}
+		*l.to = r.Max
+	}
+	return m, nil
+}
+
+const landlockRemedy = "use a kernel with landlock (5.19 or newer) and have it in the list lsm= of the kernel's command line"
+
+// capabilities are what specs may require of this backend.
+func capabilities() []string {
+	return []string{"userns", "pidns", "netns", "ipcns", "utsns", "mounts", "landlock", "seccomp", "exact_bytes", "rlimits"}
+}
+
+func closeAll(files ...*os.File) {
+	for _, f := range files {
+		if f != nil {
+			f.Close()
+		}
+	}
+}

@@ -1,0 +1,135 @@
+package bwrap
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"strings"
+
+	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/stub"
+	"golang.org/x/sys/unix"
+)
+
+// pipes are the service's ends.
+type pipes struct {
+	out, err, status, json *os.File // read
+	barrier                *os.File // write
+}
+
+func (p *pipes) close() { closeAll(p.out, p.err, p.status, p.json, p.barrier) }
+
+// pipe makes a pipe. Our end can have deadlines; the child's end blocks, as
+// programs expect of their output.
+func pipe(name string, weRead bool) (ours, theirs *os.File, err error) {
+	var fd [2]int
+	if err := unix.Pipe2(fd[:], unix.O_CLOEXEC); err != nil {
+		return nil, nil, fmt.Errorf("make pipe %s: %w", name, err)
+	}
+	mine, other := fd[0], fd[1]
+	if !weRead {
+		mine, other = other, mine
+	}
+	theirs = os.NewFile(uintptr(other), name)
+	if err := unix.SetNonblock(mine, true); err != nil {
+		unix.Close(mine)
+		theirs.Close()
+		return nil, nil, fmt.Errorf("make pipe %s: %w", name, err)
+	}
+	return os.NewFile(uintptr(mine), name), theirs, nil
+}
+
+// launch starts bwrap for a blueprint with the compiled table.
+func (b *Backend) launch(prog *program, p *runner.Blueprint, table *stub.Table, guards []guarded) (*os.Process, *pipes, error) {
+	var fs files
+	defer fs.close()
+	ours, err := b.inherit(&fs, p, table)
+	if err != nil {
+		ours.close()
+		return nil, nil, err
+	}
+	argv, err := b.arguments(&fs, p, guards, ours)
+	if err != nil {
+		ours.close()
+		return nil, nil, err
+	}
+	proc, err := b.spawn.start(prog, argv, fs.list, credential(p.Account))
+	runtime.KeepAlive(guards)
+	if err != nil {
+		ours.close()
+		return nil, nil, fmt.Errorf("start bwrap: %w", err)
+	}
+	return proc, ours, nil
+}
+
+// inherit puts the files with fixed numbers first: 0, 1, 2, then the stub's.
+func (b *Backend) inherit(fs *files, p *runner.Blueprint, table *stub.Table) (*pipes, error) {
+	ours := &pipes{}
+	image, err := table.Encode()
+	if err != nil {
+		return ours, err
+	}
+	stdin, err := openStdin(p.Stdin)
+	if err != nil {
+		return ours, err
+	}
+	fs.take(stdin)
+	for _, end := range []struct {
+		name   string
+		ours   **os.File
+		weRead bool
+	}{{"out", &ours.out, true}, {"err", &ours.err, true}, {"table", nil, false}, {"status", &ours.status, true}, {"barrier", &ours.barrier, false}} {
+		if end.ours == nil {
+			if _, err := fs.data(end.name, image); err != nil {
+				return ours, err
+			}
+			continue
+		}
+		mine, theirs, err := pipe(end.name, end.weRead)
+		if err != nil {
+			return ours, err
+		}
+		*end.ours = mine
+		fs.take(theirs)
+	}
+	return ours, nil
+}
+
+func openStdin(text string) (*os.File, error) {
+	if text != "" {
+		return sealedFile("stdin", []byte(text))
+	}
+	f, err := os.Open(os.DevNull)
+	if err != nil {
+		return nil, fmt.Errorf("open stdin: %w", err)
+	}
+	return f, nil
+}
+
+// arguments adds the remaining files and hands all options over in one of them:
+// what stands on a command line is readable for every process of the machine.
+func (b *Backend) arguments(fs *files, p *runner.Blueprint, guards []guarded, ours *pipes) ([]string, error) {
+	mine, theirs, err := pipe("json", true)
+	if err != nil {
+		return nil, err
+	}
+	ours.json = mine
+	args := baseArgs(p.Account, fs.take(theirs))
+	stubExe, err := b.stub.open()
+	if err != nil {
+		return nil, err
+	}
+	mounts, err := mountArgs(items(p, guards), fs, b.masks)
+	if err != nil {
+		fs.take(stubExe)
+		return nil, err
+	}
+	args = append(args, mounts...)
+	args = append(args, "--perms", "0555", "--ro-bind-data", fs.take(stubExe), runner.StubPath,
+		"--remount-ro", "/", "--chdir", p.Cwd.Path)
+	fd, err := fs.data("args", []byte(strings.Join(args, "\x00")+"\x00"))
+	if err != nil {
+		return nil, err
+	}
+	return []string{"bwrap", "--args", fd, "--", runner.StubPath}, nil
+}

@@ -1,0 +1,224 @@
+package bwrap
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/stub"
+	"golang.org/x/sys/unix"
+)
+
+// Prepare builds the sandbox up to the barrier.
+func (b *Backend) Prepare(ctx context.Context, plan *runner.Plan) (runner.Armed, error) {
+	r, err := b.prepare(ctx, plan)
+	if err == nil {
+		return r, nil
+	}
+	var no *runner.Refusal
+	var p *problem
+	switch {
+	case errors.As(err, &no):
+		return nil, no
+	case errors.As(err, &p):
+		return nil, refusal(p.code, b.path, "%s; %s", p.detail, p.remedy)
+	}
+	return nil, refusal(jobspec.CodeSbxSetupFailed, "", "%v", err)
+}
+
+func (b *Backend) prepare(ctx context.Context, plan *runner.Plan) (*run, error) {
+	if !plan.Valid() {
+		return nil, refusal(jobspec.CodeInternal, "", "the plan is empty")
+	}
+	p := plan.Blueprint()
+	if err := checkNeeds(p); err != nil {
+		return nil, err
+	}
+	prog, err := b.program()
+	if err != nil {
+		return nil, err
+	}
+	m, err := machine()
+	if err != nil {
+		return nil, err
+	}
+	table, err := plan.Steps(m)
+	if err != nil {
+		return nil, err
+	}
+	guards, err := b.openGuards(p)
+	if err != nil {
+		return nil, err
+	}
+	defer closeGuards(guards)
+	proc, ours, err := b.launch(prog, p, table, guards)
+	if err != nil {
+		return nil, err
+	}
+	r := &run{b: b, p: p, pipes: ours, proc: proc, exited: make(chan struct{}), ended: make(chan struct{}), payload: -1, init: -1}
+	go r.reap()
+	if err := r.arm(ctx, table, guards); err != nil {
+		r.discard()
+		return nil, err
+	}
+	r.facts = record.Facts{Backend: Name, BackendFile: prog.digest, Plan: plan.Digest(), Stub: b.stub.digest,
+		Layers: layers(table, m), Probe: "passed", UID: p.Account.UID}
+	return r, nil
+}
+
+// checkNeeds refuses what this backend cannot do and accounts that it cannot
+// take on.
+func checkNeeds(p *runner.Blueprint) error {
+	for _, need := range p.Require {
+		if !slices.Contains(capabilities(), need) {
+			return refusal(jobspec.CodeSbxFeatureMissing, need, "backend %s does not have %q", Name, need)
+		}
+	}
+	root := os.Geteuid() == 0
+	switch {
+	case root && !p.Account.Drop:
+		return refusal(jobspec.CodeRunAsForbidden, "", "a service that is root must change to another account")
+	case !root && (p.Account.UID != os.Geteuid() || p.Account.GID != os.Getegid()):
+		return refusal(jobspec.CodeRunAsForbidden, "", "only root can run a job as uid %d, gid %d", p.Account.UID, p.Account.GID)
+	}
+	return nil
+}
+
+// arm waits until the stub says that everything holds, and takes hold of the
+// sandbox's init and of the process that will be the payload.
+func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) error {
+	deadline := time.Now().Add(setupTime)
+	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
+		deadline = d
+	}
+	stop := context.AfterFunc(ctx, func() { r.proc.Kill() })
+	defer stop()
+	if err := errors.Join(r.pipes.status.SetReadDeadline(deadline), r.pipes.json.SetReadDeadline(deadline)); err != nil {
+		return err
+	}
+	initPID, err := r.readChild()
+	if err != nil {
+		return r.setupError(err)
+	}
+	if r.init, err = unix.PidfdOpen(initPID, 0); err != nil {
+		return fmt.Errorf("hold the sandbox's init: %w", err)
+	}
+	var msg [stub.MessageSize]byte
+	if _, err := io.ReadFull(r.pipes.status, msg[:]); err != nil {
+		return r.setupError(fmt.Errorf("the stub said nothing: %w", err))
+	}
+	ready, report, err := stub.ParseMessage(msg[:])
+	if err != nil {
+		return err
+	}
+	if !ready {
+		return rowRefusal(table, report)
+	}
+	if r.payload, err = onlyChild(initPID); err != nil {
+		return err
+	}
+	if err := r.openOutputs(); err != nil {
+		return err
+	}
+	if err := r.watchGuards(guards); err != nil {
+		return err
+	}
+	return errors.Join(ctx.Err(), r.pipes.status.SetReadDeadline(time.Time{}), r.pipes.json.SetReadDeadline(time.Time{}))
+}
+
+// readChild reads bwrap's first status document, which names its child: the
+// init of the pid namespace.
+func (r *run) readChild() (int, error) {
+	r.json = json.NewDecoder(r.pipes.json)
+	var doc struct {
+		Child int `json:"child-pid"`
+	}
+	if err := r.json.Decode(&doc); err != nil {
+		return 0, fmt.Errorf("bwrap named no child: %w", err)
+	}
+	if doc.Child <= 1 {
+		return 0, fmt.Errorf("bwrap named child %d", doc.Child)
+	}
+	return doc.Child, nil
+}
+
+// setupError says why bwrap ended before the stub was ready. At this point
+// nothing of the job has run: what stands on the error stream is bwrap's.
+func (r *run) setupError(cause error) error {
+	r.proc.Kill()
+	var text [1024]byte
+	if err := r.pipes.err.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
+		return cause
+	}
+	n, _ := io.ReadFull(r.pipes.err, text[:])
+	said := strings.TrimSpace(string(bytes.ToValidUTF8(text[:n], []byte("?"))))
+	if p := r.b.noUserNamespaces(r.p.Account); p != nil {
+		return refusal(p.code, "userns", "%s; %s", p.detail, p.remedy)
+	}
+	if said == "" {
+		return refusal(jobspec.CodeSbxSetupFailed, "", "%v", cause)
+	}
+	return refusal(jobspec.CodeSbxSetupFailed, "", "bwrap: %q", said)
+}
+
+// rowRefusal says which row of the table did not hold. A row that a kernel
+// feature is missing for is a missing feature; any other means that a layer
+// would not hold.
+func rowRefusal(t *stub.Table, r stub.Report) error {
+	text, name := t.RowText(r.Row), ""
+	if r.Row < len(t.Rows()) {
+		name = t.Rows()[r.Row].Name
+	}
+	if strings.HasPrefix(name, "landlock_") {
+		return refusal(jobspec.CodeSbxFeatureMissing, "landlock", "row %d: %s, got %d; %s", r.Row, text, r.Result, landlockRemedy)
+	}
+	if name == "seccomp" {
+		return refusal(jobspec.CodeSbxFeatureMissing, "seccomp", "row %d: %s, got %d; use a kernel with seccomp filters", r.Row, text, r.Result)
+	}
+	return refusal(jobspec.CodeSbxSelftestFailed, name, "row %d: %s, got %d", r.Row, text, r.Result)
+}
+
+// onlyChild opens the one child of the sandbox's init: the stub, which becomes
+// the payload. It waits at the barrier, so it cannot end or fork now.
+func onlyChild(pid int) (int, error) {
+	path := fmt.Sprintf("/proc/%d/task/%d/children", pid, pid)
+	list, err := os.ReadFile(path)
+	if err != nil {
+		return -1, fmt.Errorf("find the payload: %w", err)
+	}
+	child, err := strconv.Atoi(strings.TrimSpace(string(list)))
+	if err != nil {
+		return -1, fmt.Errorf("find the payload: children of the sandbox's init are %q", list)
+	}
+	fd, err := unix.PidfdOpen(child, 0)
+	if err != nil {
+		return -1, fmt.Errorf("hold the payload: %w", err)
+	}
+	return fd, nil
+}
+
+// layers lists what rows measured, in the order of their first measurement.
+func layers(t *stub.Table, m runner.Machine) []string {
+	var list []string
+	for _, r := range t.Rows() {
+		name := r.Layer
+		if name == runner.LayerLandlock {
+			name = fmt.Sprintf("%s/%d", name, m.LandlockABI)
+		}
+		if name != "" && !slices.Contains(list, name) {
+			list = append(list, name)
+		}
+	}
+	return list
+}

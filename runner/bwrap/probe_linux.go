@@ -1,0 +1,215 @@
+package bwrap
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/runner"
+	"golang.org/x/sys/unix"
+)
+
+// How long a probe's answer is believed. A failure may be repaired at any time.
+const (
+	goodFor = 10 * time.Minute
+	badFor  = 2 * time.Second
+)
+
+// canaryID is the account of the canary in system mode, out of the range of
+// throw-away ids (61184 to 65519), next to it.
+const canaryID = 61183
+
+// probeResult is an answer and what it was the answer about.
+type probeResult struct {
+	key  string
+	at   time.Time
+	said jobspec.Sandbox
+}
+
+// Probe runs a canary through the very road that jobs take. The answer is kept
+// for a while for the same kernel, boot and program.
+func (b *Backend) Probe(ctx context.Context) jobspec.Sandbox {
+	prog, err := b.program()
+	if err != nil {
+		return b.unusable(err, jobspec.Sandbox{Backend: Name})
+	}
+	key, version := machineKey(prog), ""
+	b.mu.Lock()
+	last := b.probed
+	b.mu.Unlock()
+	keep := badFor
+	if last.said.Usable {
+		keep = goodFor
+	}
+	if age := time.Since(last.at); last.key == key && !last.at.IsZero() && age < keep {
+		return last.said
+	}
+	said := jobspec.Sandbox{Backend: Name, Digest: prog.digest, Capabilities: capabilities()}
+	version, err = b.version(prog)
+	said.Version = version
+	if err == nil {
+		err = b.canary(ctx)
+	}
+	if err != nil {
+		said = b.unusable(err, said)
+	} else {
+		said.Usable = true
+	}
+	b.mu.Lock()
+	b.probed = probeResult{key: key, at: time.Now(), said: said}
+	b.mu.Unlock()
+	return said
+}
+
+// unusable writes an error into the answer.
+func (b *Backend) unusable(err error, said jobspec.Sandbox) jobspec.Sandbox {
+	said.Usable, said.Capabilities = false, nil
+	said.Problem, said.Detail = jobspec.CodeSbxSelftestFailed, err.Error()
+	said.Remedy = "run sbxcron doctor and repair what it names"
+	var p *problem
+	var no *runner.Refusal
+	switch {
+	case errors.As(err, &p):
+		said.Problem, said.Detail, said.Remedy = p.code, p.detail, p.remedy
+	case errors.As(err, &no):
+		said.Problem, said.Detail = no.Code, no.Detail
+		if no.Target == "landlock" {
+			said.Remedy = landlockRemedy
+		}
+		if p := b.noUserNamespaces(canaryAccount()); no.Target == "userns" && p != nil {
+			said.Remedy = p.remedy
+		}
+	}
+	return said
+}
+
+func machineKey(p *program) string {
+	var u unix.Utsname
+	if err := unix.Uname(&u); err != nil {
+		return "" // matches nothing: probe again
+	}
+	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return unix.ByteSliceToString(u.Release[:]) + " " + strings.TrimSpace(string(boot)) + " " + p.digest.String()
+}
+
+// canaryAccount is this process's own account, or as root one that nobody has.
+func canaryAccount() runner.Account {
+	if os.Geteuid() == 0 {
+		return runner.Account{UID: canaryID, GID: canaryID, Drop: true}
+	}
+	return runner.Account{UID: os.Geteuid(), GID: os.Getegid()}
+}
+
+// credential is what a child of the spawn thread changes to.
+func credential(a runner.Account) *syscall.Credential {
+	if !a.Drop {
+		return nil
+	}
+	return &syscall.Credential{Uid: uint32(a.UID), Gid: uint32(a.GID), Groups: []uint32{}}
+}
+
+// canary runs true in tier scratch and wants it to succeed.
+func (b *Backend) canary(ctx context.Context) error {
+	plan, closePins, err := canaryPlan(b.host, canaryAccount())
+	if err != nil {
+		return err
+	}
+	defer closePins()
+	armed, err := b.Prepare(ctx, plan)
+	if err != nil {
+		return err
+	}
+	proc, err := armed.Release()
+	if err != nil {
+		return err
+	}
+	if end := proc.Wait(); end.Outcome != record.OutcomeSucceeded {
+		return &problem{jobspec.CodeSbxSelftestFailed, fmt.Sprintf("the canary ended as %s, exit code %d, signal %q: %v", end.Outcome, end.ExitCode, end.Signal, end.Reasons),
+			"run sbxcron doctor and repair what it names"}
+	}
+	return nil
+}
+
+// noUserNamespaces tries to make a user namespace as the account; nil means
+// that it can.
+func (b *Backend) noUserNamespaces(a runner.Account) *problem {
+	err := b.tryUserNamespace(a)
+	if err == nil && !apparmorRestricts() {
+		return nil
+	}
+	if apparmorRestricts() {
+		return &problem{jobspec.CodeSbxFeatureMissing, "AppArmor keeps unprivileged user namespaces from programs without a profile",
+			"install the distribution's AppArmor profile for bwrap (Ubuntu: apparmor-profiles, then load /etc/apparmor.d/bwrap-userns-restrict)"}
+	}
+	return &problem{jobspec.CodeSbxFeatureMissing, fmt.Sprintf("user namespaces are refused to uid %d: %v", a.UID, err),
+		"allow user namespaces to ordinary users: sysctl user.max_user_namespaces above 0 and, where it exists, kernel.unprivileged_userns_clone=1; in a container, allow them in its seccomp profile"}
+}
+
+func apparmorRestricts() bool {
+	v, err := os.ReadFile("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
+	return err == nil && strings.TrimSpace(string(v)) == "1"
+}
+
+func (b *Backend) tryUserNamespace(a runner.Account) error {
+	prog, err := b.program()
+	if err != nil {
+		return err
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	defer null.Close()
+	var proc *os.Process
+	var startErr error
+	err = b.spawn.do(func() {
+		proc, startErr = os.StartProcess(prog.path(), []string{"bwrap", "--unshare-user", "--ro-bind", "/", "/", "/bin/true"}, &os.ProcAttr{
+			Dir: "/", Env: []string{}, Files: []*os.File{null, null, null},
+			Sys: &syscall.SysProcAttr{Credential: credential(a), Pdeathsig: syscall.SIGKILL, Setsid: true}})
+	})
+	if err = errors.Join(err, startErr); err != nil {
+		return err
+	}
+	state, err := proc.Wait()
+	if err == nil && !state.Success() {
+		err = fmt.Errorf("bwrap --unshare-user ended with %s", state)
+	}
+	return err
+}
+
+// version asks the program, with nothing of a job near it.
+func (b *Backend) version(prog *program) (string, error) {
+	ours, theirs, err := pipe("version", true)
+	if err != nil {
+		return "", err
+	}
+	defer ours.Close()
+	null, err := os.Open(os.DevNull)
+	if err != nil {
+		theirs.Close()
+		return "", err
+	}
+	proc, err := b.spawn.start(prog, []string{"bwrap", "--version"}, []*os.File{null, theirs, null}, credential(canaryAccount()))
+	closeAll(null, theirs)
+	if err != nil {
+		return "", fmt.Errorf("ask bwrap for its version: %w", err)
+	}
+	if err := ours.SetReadDeadline(time.Now().Add(setupTime)); err != nil {
+		return "", err
+	}
+	text, err := io.ReadAll(io.LimitReader(ours, 256))
+	if _, werr := proc.Wait(); err != nil || werr != nil {
+		return "", errors.Join(err, werr)
+	}
+	return strings.TrimSpace(strings.TrimPrefix(string(text), "bubblewrap")), nil
+}

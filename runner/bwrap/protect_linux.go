@@ -1,0 +1,69 @@
+package bwrap
+
+import (
+	"errors"
+	"fmt"
+	"os"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/runner"
+	"golang.org/x/sys/unix"
+)
+
+// guarded is a protected name that exists.
+type guarded struct {
+	path string
+	file *os.File
+}
+
+// openGuards opens the protected names of the writable directories with the
+// job's rights, by descriptor and without following links: the path of a
+// protected name is something that an earlier run could have prepared, and
+// mounting through a link there would show the job what it points to.
+func (b *Backend) openGuards(p *runner.Blueprint) ([]guarded, error) {
+	var all []guarded
+	var failed error
+	err := b.spawn.as(p.Account.UID, p.Account.GID, func() {
+		for _, g := range p.Guard {
+			for _, name := range runner.ProtectedNames() {
+				path := g.Path + "/" + name
+				f, err := openProtected(p.Pins.File(g.Pin), name, path)
+				if err != nil {
+					failed = err
+					return
+				}
+				if f != nil {
+					all = append(all, guarded{path, f})
+				}
+			}
+		}
+	})
+	if err = errors.Join(err, failed); err != nil {
+		closeGuards(all)
+		return nil, err
+	}
+	return all, nil
+}
+
+// openProtected returns nil where the name does not exist.
+func openProtected(dir *os.File, name, path string) (*os.File, error) {
+	fd, err := unix.Openat2(int(dir.Fd()), name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_NOFOLLOW,
+		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
+	if errors.Is(err, unix.ENOENT) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, refusal(jobspec.CodeFsDeniedProtected, path, "protected name %q cannot be held: %v; a link cannot be bound read-only, replace it by what it points to", path, err)
+	}
+	return os.NewFile(uintptr(fd), path), nil
+}
+
+func closeGuards(all []guarded) {
+	for _, g := range all {
+		g.file.Close()
+	}
+}
+
+func refusal(code jobspec.Code, target, format string, args ...any) *runner.Refusal {
+	return &runner.Refusal{Code: code, Target: target, Detail: fmt.Sprintf(format, args...)}
+}

@@ -1,0 +1,176 @@
+package bwrap
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/stub"
+	"golang.org/x/sys/unix"
+)
+
+// run is one sandbox: armed at first, then a process.
+type run struct {
+	b     *Backend
+	p     *runner.Blueprint
+	facts record.Facts
+	pipes *pipes
+	json  *json.Decoder
+	proc  *os.Process
+	init  int // pidfd of the namespace's init: killing it kills everything
+	// payload is a pidfd of the process that becomes the payload.
+	payload  int
+	captures [2]*runner.Capture
+	watched  []watchedDir
+
+	exited chan struct{}    // bwrap is gone and reaped
+	state  *os.ProcessState // valid when exited is closed
+	ended  chan struct{}    // the tree is gone
+
+	mu  sync.Mutex
+	why jobspec.Code // first reason to end the run; "" for none
+	end bool         // the tree is gone: later reasons do not count
+
+	drained  [2]chan struct{}
+	execDone chan struct{}
+	started  time.Time
+	execFail *stub.Report
+	timer    *time.Timer
+	usage    unix.Rusage // of the init and what it waited for
+}
+
+// Facts are what Prepare measured.
+func (r *run) Facts() record.Facts { return r.facts }
+
+func (r *run) reap() {
+	r.state, _ = r.proc.Wait()
+	close(r.exited)
+}
+
+// openOutputs makes the files that the streams are kept in.
+func (r *run) openOutputs() error {
+	for i, name := range []string{"out", "err"} {
+		f, err := r.p.Outputs.Create(name)
+		if err != nil {
+			return refusal(jobspec.CodeSbxResource, name, "make output file %s: %v", name, err)
+		}
+		r.captures[i] = runner.NewCapture(name, f, r.p.Limits.OutputBytes)
+	}
+	return nil
+}
+
+// Discard takes the sandbox down.
+func (r *run) Discard() { r.discard() }
+
+// discard kills what there is and waits for it. The stub dies at the barrier.
+func (r *run) discard() {
+	r.kill()
+	r.proc.Kill()
+	<-r.exited
+	r.awaitTree()
+	for _, c := range r.captures {
+		if c != nil {
+			c.Finish() // an empty file; that it could not be synced loses nothing
+		}
+	}
+	r.release()
+}
+
+// release gives all descriptors back.
+func (r *run) release() {
+	r.pipes.close()
+	closeFDs(r.init, r.payload)
+	for _, w := range r.watched {
+		w.dir.Close()
+	}
+}
+
+func closeFDs(fds ...int) {
+	for _, fd := range fds {
+		if fd >= 0 {
+			unix.Close(fd)
+		}
+	}
+}
+
+// awaitTree waits until the namespace's init is dead, which is when the kernel
+// has killed everything in the namespace, and reaps it where it became ours.
+func (r *run) awaitTree() unix.Rusage {
+	var usage unix.Rusage
+	if r.init < 0 {
+		return usage
+	}
+	fds := []unix.PollFd{{Fd: int32(r.init), Events: unix.POLLIN}}
+	for {
+		_, err := unix.Poll(fds, -1)
+		if !errors.Is(err, unix.EINTR) {
+			break
+		}
+	}
+	for {
+		err := unix.Waitid(unix.P_PIDFD, r.init, nil, unix.WEXITED, &usage)
+		if errors.Is(err, unix.EINTR) {
+			continue
+		}
+		if err != nil { // bwrap itself has reaped it
+			return unix.Rusage{}
+		}
+		return usage
+	}
+}
+
+// Release lets the payload go.
+func (r *run) Release() (runner.Process, error) {
+	r.execDone = make(chan struct{})
+	for i, from := range []*os.File{r.pipes.out, r.pipes.err} {
+		r.drained[i] = make(chan struct{})
+		go func() {
+			defer close(r.drained[i])
+			io.Copy(r.captures[i], from) // ends with the last writer, or at the deadline that Wait sets
+		}()
+	}
+	if _, err := r.pipes.barrier.Write([]byte{runner.ReleaseByte}); err != nil {
+		r.discard()
+		return nil, fmt.Errorf("release the payload: %w", err)
+	}
+	r.timer = time.AfterFunc(time.Duration(r.p.Limits.TimeoutSeconds)*time.Second, func() { r.Cancel(jobspec.CodeLimitTimeout) })
+	go r.watchExec()
+	go r.watchEnd()
+	return r, nil
+}
+
+// watchExec learns from the status pipe when the payload began: it closes at
+// execve, or brings the report of an execve that failed.
+func (r *run) watchExec() {
+	defer close(r.execDone)
+	var msg [stub.MessageSize]byte
+	n, err := io.ReadFull(r.pipes.status, msg[:])
+	r.started = r.b.now()
+	if n == 0 && errors.Is(err, io.EOF) {
+		return
+	}
+	_, report, err := stub.ParseMessage(msg[:n])
+	if err != nil {
+		report = stub.Report{Row: -1}
+	}
+	r.execFail = &report
+}
+
+// watchEnd closes ended when the tree is gone. bwrap ends when the payload does,
+// and --die-with-parent then ends the namespace's init.
+func (r *run) watchEnd() {
+	<-r.exited
+	usage := r.awaitTree()
+	r.mu.Lock()
+	r.end = true
+	r.usage = usage
+	r.mu.Unlock()
+	close(r.ended)
+}

@@ -1,0 +1,69 @@
+package bwrap
+
+import (
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"golang.org/x/sys/unix"
+)
+
+// payloadTime is how long a killed payload gets to be reaped by its init before
+// that is killed too: what it used is counted only then.
+const payloadTime = 200 * time.Millisecond
+
+// because notes the first reason and reports whether this one is it.
+func (r *run) because(why jobspec.Code) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.end || r.why != "" {
+		return false
+	}
+	r.why = why
+	return true
+}
+
+// Cancel sends TERM to the payload, neither to bwrap, which would kill at once,
+// nor to the namespace's init, which would not hear it; KILL follows after the
+// grace.
+func (r *run) Cancel(why jobspec.Code) {
+	if !r.because(why) {
+		return
+	}
+	r.signal(r.payload, unix.SIGTERM)
+	go func() {
+		grace := time.NewTimer(time.Duration(r.p.Limits.GraceSeconds) * time.Second)
+		defer grace.Stop()
+		select {
+		case <-r.ended:
+		case <-grace.C:
+			r.kill()
+		}
+	}()
+}
+
+// Kill ends the whole tree at once.
+func (r *run) Kill(why jobspec.Code) {
+	r.because(why)
+	r.kill()
+}
+
+// kill kills the payload and then the namespace's init, with which the kernel
+// kills everything that is left.
+func (r *run) kill() {
+	if r.payload >= 0 {
+		r.signal(r.payload, unix.SIGKILL)
+		unix.Poll([]unix.PollFd{{Fd: int32(r.payload), Events: unix.POLLIN}}, int(payloadTime.Milliseconds()))
+	}
+	if r.init >= 0 {
+		r.signal(r.init, unix.SIGKILL)
+	}
+}
+
+// signal sends by pidfd; a process that is gone needs no signal.
+func (r *run) signal(pidfd int, sig unix.Signal) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if !r.end {
+		unix.PidfdSendSignal(pidfd, sig, nil, 0)
+	}
+}

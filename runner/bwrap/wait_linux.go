@@ -1,0 +1,107 @@
+package bwrap
+
+import (
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+	"golang.org/x/sys/unix"
+)
+
+// drainTime bounds the reading of what still lies in the pipes when the tree is
+// gone. Nobody can hold their other ends then; the bound is for what nobody
+// thought of.
+const drainTime = 10 * time.Second
+
+// Wait returns when the whole tree is gone and the output is drained.
+func (r *run) Wait() record.End {
+	<-r.ended
+	<-r.execDone
+	r.timer.Stop()
+	end := record.End{StartedAt: r.started, EndedAt: r.b.now()}
+	limit := time.Now().Add(drainTime)
+	for i, f := range []*os.File{r.pipes.out, r.pipes.err} {
+		if err := f.SetReadDeadline(limit); err != nil {
+			end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeInternal, Detail: fmt.Sprintf("drain output: %v", err)})
+		}
+		<-r.drained[i]
+		kept, err := r.captures[i].Finish()
+		if err != nil {
+			end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeSbxResource, Target: kept.Stream, Detail: err.Error()})
+		}
+		end.Outputs = append(end.Outputs, kept)
+	}
+	end.Resources = r.resources()
+	r.classify(&end)
+	r.release()
+	return end
+}
+
+// resources adds what bwrap and the namespace's init used, with everything that
+// they waited for: building the sandbox is part of it.
+func (r *run) resources() record.Resources {
+	var res record.Resources
+	add := func(cpu time.Duration, rssKiB int64) {
+		res.CPUMillis += cpu.Milliseconds()
+		res.MaxRSSBytes = max(res.MaxRSSBytes, rssKiB<<10)
+	}
+	if u, ok := r.state.SysUsage().(*syscall.Rusage); ok {
+		add(r.state.UserTime()+r.state.SystemTime(), u.Maxrss)
+	}
+	add(time.Duration(r.usage.Utime.Nano()+r.usage.Stime.Nano()), r.usage.Maxrss)
+	return res
+}
+
+// classify says how the run ended: what we did to it comes first, then what the
+// kernel says of the payload, then bwrap's own exit status.
+func (r *run) classify(end *record.End) {
+	if r.execFail != nil {
+		end.Outcome = record.OutcomeRefused
+		end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeSbxSetupFailed, Target: r.p.Exec.Path,
+			Detail: fmt.Sprintf("the payload could not be executed: row %d gave %d (%v)", r.execFail.Row, r.execFail.Result, unix.Errno(-r.execFail.Result))})
+		return
+	}
+	r.exitStatus(end)
+	switch {
+	case r.why == jobspec.CodeLimitTimeout:
+		end.Outcome = record.OutcomeTimedOut
+		end.Reasons = append(end.Reasons, record.Reason{Code: r.why, Target: fmt.Sprintf("%d s", r.p.Limits.TimeoutSeconds)})
+	case r.why != "":
+		end.Outcome = record.OutcomeKilled
+		end.Reasons = append(end.Reasons, record.Reason{Code: r.why})
+	case end.Exited && end.ExitCode == 0:
+		end.Outcome = record.OutcomeSucceeded
+	default:
+		end.Outcome = record.OutcomeFailed
+	}
+	if end.Signal == unix.SignalName(unix.SIGXFSZ) {
+		end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeLimitFsize, Target: fmt.Sprintf("%d bytes", r.p.Limits.FileSizeBytes)})
+	}
+	r.reportCreated(end)
+}
+
+// exitStatus finds the payload's exit code or signal. Newer kernels (6.15) tell
+// it through the pidfd; bwrap reports death by signal n as exit code 128+n,
+// which a program can also choose.
+func (r *run) exitStatus(end *record.End) {
+	info := unix.PidfdInfo{Mask: unix.PIDFD_INFO_EXIT}
+	if err := unix.IoctlPidfdInfo(r.payload, &info); err == nil && info.Mask&unix.PIDFD_INFO_EXIT != 0 {
+		status := unix.WaitStatus(info.Exit_code)
+		if status.Signaled() {
+			end.Signal = unix.SignalName(status.Signal())
+			return
+		}
+		end.Exited, end.ExitCode = true, status.ExitStatus()
+		return
+	}
+	var doc struct {
+		Code *int `json:"exit-code"`
+	}
+	if err := r.json.Decode(&doc); err != nil || doc.Code == nil {
+		return // the sandbox was killed before bwrap saw an exit
+	}
+	end.Exited, end.ExitCode = true, *doc.Code
+}

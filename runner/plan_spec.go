@@ -1,0 +1,251 @@
+package runner
+
+import (
+	"io"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+)
+
+// find returns the pin of a path that was opened for use.
+func (o Order) find(use jobspec.Use, match func(jobspec.Observation) bool) (int, jobspec.Observation, bool) {
+	for i := range o.Pins.Len() {
+		if ob := o.Pins.Observation(i); ob.Use == use && match(ob) {
+			return i, ob, true
+		}
+	}
+	return 0, jobspec.Observation{}, false
+}
+
+// opened is like find, and refuses what could not be opened.
+func (o Order) opened(use jobspec.Use, path string) (int, jobspec.Observation, error) {
+	i, ob, ok := o.find(use, func(ob jobspec.Observation) bool { return ob.Typed == path })
+	switch {
+	case !ok:
+		return 0, ob, refuse(jobspec.CodePathUnreachable, path, "%s path %q was not opened", use, path)
+	case ob.Problem != "":
+		return 0, ob, refuse(ob.Problem, path, "%s path %q: %s", use, path, ob.Detail)
+	case o.Pins.File(i) == nil || !clean(ob.Real):
+		return 0, ob, refuse(jobspec.CodePathUnreachable, path, "%s path %q has no open file", use, path)
+	}
+	return i, ob, nil
+}
+
+// clean reports whether a path can be a mount point: absolute, not the root,
+// without empty, "." and ".." parts and without control characters.
+func clean(path string) bool {
+	if len(path) < 2 || path[0] != '/' || path == PrivateDir || strings.HasPrefix(path, PrivateDir+"/") {
+		return false
+	}
+	for part := range strings.SplitSeq(path[1:], "/") {
+		if part == "" || part == "." || part == ".." {
+			return false
+		}
+	}
+	return !strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f })
+}
+
+// drawCwd draws the directory that the job starts in.
+func (o Order) drawCwd(b *Blueprint) error {
+	path := o.Spec.Cwd.Path
+	if o.Tier == jobspec.Scratch {
+		if path != "" {
+			return refuse(jobspec.CodeSpecMalformed, "cwd", "tier scratch has no cwd of the host")
+		}
+		b.addPrivate(ScratchDir, 0o700)
+		b.Cwd = Cwd{Path: ScratchDir, Writable: true, Pin: -1}
+		return nil
+	}
+	i, ob, err := o.opened(jobspec.UseCwd, path)
+	if err != nil {
+		return err
+	}
+	if ob.Kind != jobspec.KindDir || ob.Places.Self.Ino == 0 {
+		return refuse(jobspec.CodeDriftCwd, path, "cwd %q is not a directory", path)
+	}
+	b.Cwd = Cwd{Path: ob.Real, Writable: o.Tier == jobspec.Workspace, Pin: i, ID: ob.Places.Self}
+	b.open(i, ob, b.Cwd.Writable)
+	return nil
+}
+
+// open draws a pinned path at its own place.
+func (b *Blueprint) open(i int, ob jobspec.Observation, writable bool) {
+	kind, inDir, ofFile := PinnedRO, Read, ReadFile
+	if writable {
+		kind, inDir, ofFile = PinnedRW, Write, WriteFile
+	}
+	b.mount(Mount{Kind: kind, Dst: ob.Real, Pin: i})
+	if ob.Kind != jobspec.KindDir {
+		b.grant(ob.Real, ofFile)
+		return
+	}
+	b.grant(ob.Real, inDir)
+	if writable {
+		b.Guard = append(b.Guard, Guard{Path: ob.Real, Pin: i})
+	}
+}
+
+// drawPaths draws fs.read, fs.write and fs.deny.
+func (o Order) drawPaths(b *Blueprint) error {
+	if len(o.Spec.Write) > 0 && o.Tier != jobspec.Workspace {
+		return refuse(jobspec.CodePathOverCeiling, o.Spec.Write[0], "only tier workspace writes to the host")
+	}
+	if err := o.drawOpen(b, jobspec.UseRead, o.Spec.Read); err != nil {
+		return err
+	}
+	if err := o.drawOpen(b, jobspec.UseWrite, o.Spec.Write); err != nil {
+		return err
+	}
+	return o.drawDeny(b)
+}
+
+func (o Order) drawOpen(b *Blueprint, use jobspec.Use, paths []string) error {
+	for _, path := range paths {
+		i, ob, err := o.opened(use, path)
+		if err != nil {
+			return err
+		}
+		if ob.Kind != jobspec.KindDir && ob.Kind != jobspec.KindRegular {
+			return refuse(jobspec.CodePathSensitive, path, "%s path %q is neither a file nor a directory", use, path)
+		}
+		b.open(i, ob, use == jobspec.UseWrite)
+	}
+	return nil
+}
+
+// drawDeny hides what exists. What does not exist, or cannot be reached with
+// the job's rights, needs no hiding, and nothing is mounted on a name that is
+// not there.
+func (o Order) drawDeny(b *Blueprint) error {
+	for _, path := range o.Spec.Deny {
+		_, ob, ok := o.find(jobspec.UseDeny, func(ob jobspec.Observation) bool { return ob.Typed == path })
+		switch {
+		case !ok:
+			return refuse(jobspec.CodePathUnreachable, path, "deny path %q was not looked at", path)
+		case ob.Problem != "" && ob.Real == "":
+			continue
+		case !clean(ob.Real):
+			return refuse(jobspec.CodePathUnreachable, path, "deny path %q cannot be hidden", path)
+		case ob.Kind == jobspec.KindDir:
+			b.mount(Mount{Kind: HideDir, Dst: ob.Real, Size: 4096})
+		default:
+			b.mount(Mount{Kind: HideFile, Dst: ob.Real})
+		}
+	}
+	return nil
+}
+
+// drawBound draws the files whose bytes were approved, each at its own path.
+// That they are the approved bytes is checked here again: a plan holds whatever
+// its caller did before.
+func (o Order) drawBound(b *Blueprint) error {
+	for _, want := range o.Spec.Bound {
+		i, ob, err := o.bound(want)
+		if err != nil {
+			return err
+		}
+		m := Mount{Kind: PinnedRO, Dst: ob.Real, Pin: i, Size: ob.Size, What: ob.SHA256}
+		if o.Pins.Sealed(i) {
+			m.Kind, m.Perm = Copy, 0o555
+		}
+		b.mount(m)
+		b.grant(ob.Real, ReadFile)
+	}
+	if o.Spec.Script.Body == "" {
+		return nil
+	}
+	b.data(ScriptPath, []byte(o.Spec.Script.Body), 0o444)
+	b.grant(ScriptPath, ReadFile)
+	return nil
+}
+
+// bound returns the pin of a bound file.
+func (o Order) bound(want jobspec.Bound) (int, jobspec.Observation, error) {
+	i, ob, ok := o.find(jobspec.UseBound, func(ob jobspec.Observation) bool { return ob.Role == want.Role && ob.Real == want.Real })
+	switch {
+	case !ok || o.Pins.File(i) == nil:
+		return 0, ob, refuse(jobspec.CodeDriftExecMissing, want.Real, "%s %q was not opened", want.Role, want.Real)
+	case ob.Problem != "":
+		return 0, ob, refuse(ob.Problem, want.Real, "%s %q: %s", want.Role, want.Real, ob.Detail)
+	case ob.SHA256 != want.SHA256 || ob.Size != want.Size || want.SHA256.IsZero():
+		return 0, ob, refuse(driftCode(want.Role), want.Real, "%s %q has other bytes than the approved ones", want.Role, want.Real)
+	case ob.Kind != jobspec.KindRegular || !clean(ob.Real):
+		return 0, ob, refuse(driftCode(want.Role), want.Real, "%s %q is not a regular file", want.Role, want.Real)
+	}
+	return i, ob, nil
+}
+
+func driftCode(r jobspec.Role) jobspec.Code {
+	switch r {
+	case jobspec.RoleInterpreter:
+		return jobspec.CodeDriftInterpreter
+	case jobspec.RoleScript:
+		return jobspec.CodeDriftScript
+	case jobspec.RoleFile:
+		return jobspec.CodeDriftFile
+	}
+	return jobspec.CodeDriftExecHash
+}
+
+// drawCommand draws argv as it was typed and the bound file that is executed.
+func (o Order) drawCommand(b *Blueprint) error {
+	role, typed := jobspec.RoleExecutable, ""
+	switch {
+	case o.Spec.Script.Body != "":
+		role, typed = jobspec.RoleInterpreter, o.Spec.Script.Interpreter
+		b.Argv = append([]string{typed, ScriptPath}, o.Spec.Argv...)
+	case len(o.Spec.Argv) > 0:
+		typed = o.Spec.Argv[0]
+		b.Argv = slices.Clone(o.Spec.Argv)
+	}
+	if typed == "" {
+		return refuse(jobspec.CodeSpecMalformed, "argv", "the spec has no command")
+	}
+	for _, want := range o.Spec.Bound {
+		if want.Role != role || want.Typed != typed {
+			continue
+		}
+		i, ob, err := o.bound(want)
+		if err != nil {
+			return err
+		}
+		b.Exec = Exec{Path: ob.Real, Sealed: o.Pins.Sealed(i), Size: ob.Size, ID: ob.Places.Self}
+		if b.Exec.Sealed {
+			b.Exec.ELF = isELF(o.Pins.File(i))
+		}
+		return nil
+	}
+	return refuse(jobspec.CodeBindAmbiguous, typed, "no bound file stands for the command %q", typed)
+}
+
+// isELF looks at the magic number without moving the file's offset.
+func isELF(f io.ReaderAt) bool {
+	var magic [4]byte
+	_, err := f.ReadAt(magic[:], 0)
+	return err == nil && string(magic[:]) == "\x7fELF"
+}
+
+// drawEnv draws the whole environment: a fixed base and what was signed. The
+// names that say where things are cannot be overwritten.
+func (o Order) drawEnv(b *Blueprint) error {
+	zone := o.Spec.Schedule.Timezone
+	if zone == "" {
+		zone = "UTC"
+	}
+	env := map[string]string{"LANG": "C.UTF-8", "TZ": zone}
+	fixed := map[string]string{"PATH": BasePath, "HOME": HomePath, "TMPDIR": TmpPath, "SHELL": "/bin/sh", "USER": b.Account.User,
+		"LOGNAME": b.Account.User, "SBXCRON_JOB": string(o.Job), "SBXCRON_RUN": o.Run}
+	for name, value := range o.Spec.Env {
+		if _, taken := fixed[name]; taken || name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(value, "\x00") {
+			return refuse(jobspec.CodeEnvForbidden, name, "variable %q cannot be set", name)
+		}
+		env[name] = value
+	}
+	maps.Copy(env, fixed)
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		b.Env = append(b.Env, name+"="+env[name])
+	}
+	return nil
+}
