@@ -1,0 +1,261 @@
+package store
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+
+	bolt "go.etcd.io/bbolt"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+)
+
+// Buckets of runs.db. A row is keyed by the index of its first leaf, so the
+// order of keys is the order of the ledger.
+const (
+	rowsBucket = "rows" // row key -> row
+	jobsBucket = "jobs" // job, 0, row key -> present
+	idsBucket  = "ids"  // run id -> row key
+	openBucket = "open" // run id -> row key, of rows without a final leaf
+	slotBucket = "slot" // job, 0, op digest -> covered
+	metaBucket = "meta"
+)
+
+func runBuckets() []string {
+	return []string{rowsBucket, jobsBucket, idsBucket, openBucket, slotBucket, metaBucket}
+}
+
+const (
+	runsVersion = "1"
+	indexBatch  = 1000 // leaves a transaction while catching up
+)
+
+// Runs is the index of runs, derived from the ledger. It is written without
+// syncing: whatever it loses, it reads from the ledger again. Its methods may be
+// called by several goroutines.
+type Runs struct {
+	dirs    Dirs
+	history *History
+	boot    string
+	db      *bolt.DB
+	damage  error
+}
+
+// OpenRuns opens the index over h and brings it up to date. It is built anew
+// when it is missing, damaged, of another version, ahead of the ledger, about
+// another ledger, or was not closed in an earlier boot of the machine, when a
+// page may have been lost with the power. boot is the kernel's boot id.
+func OpenRuns(d Dirs, h *History, boot string) (*Runs, error) {
+	r := &Runs{dirs: d, history: h, boot: boot}
+	usable, err := r.tryOpen()
+	if err != nil {
+		return nil, err
+	}
+	if !usable {
+		if err := r.rebuild(); err != nil {
+			return nil, err
+		}
+	}
+	if err := r.CatchUp(); err != nil {
+		return nil, errors.Join(err, r.Close())
+	}
+	return r, nil
+}
+
+// tryOpen reports whether the file that is there can be used.
+func (r *Runs) tryOpen() (bool, error) {
+	db, _, err := openExisting(r.dirs, r.dirs.RunsDB(), runsOptions())
+	if errors.As(err, new(*LockedError)) {
+		return false, err
+	}
+	if err != nil {
+		return false, nil
+	}
+	r.db = db
+	ok := r.fits()
+	if ok && r.mark("unclean") == nil {
+		return true, nil
+	}
+	return false, guard(r.dirs.RunsDB(), db.Close)
+}
+
+func runsOptions() *bolt.Options {
+	o := dbOptions(runsMapped, runsMax)
+	o.NoSync = true
+	return o
+}
+
+// fits compares the meta data with the ledger. Anything odd is a no.
+func (r *Runs) fits() bool {
+	var version, state, boot, last string
+	var next int64
+	err := r.view(func(tx *bolt.Tx) error {
+		meta := tx.Bucket([]byte(metaBucket))
+		for _, name := range runBuckets() {
+			if tx.Bucket([]byte(name)) == nil {
+				return errors.New("a bucket is missing")
+			}
+		}
+		version, state = string(meta.Get([]byte("version"))), string(meta.Get([]byte("state")))
+		boot, last = string(meta.Get([]byte("boot"))), string(meta.Get([]byte("last")))
+		next = nextLeaf(meta)
+		return nil
+	})
+	if err != nil || version != runsVersion || next > r.history.Len() {
+		return false
+	}
+	if state != "clean" && boot != r.boot {
+		return false
+	}
+	return next == 0 || last == r.lineDigest(next-1)
+}
+
+// lineDigest identifies one leaf of the ledger.
+func (r *Runs) lineDigest(index int64) string {
+	var digest string
+	stop := errors.New("found")
+	err := r.history.Scan(index, func(l Leaf) error {
+		digest = jobspec.DigestOf(l.Line).String()
+		return stop
+	})
+	if err != stop {
+		return "unreadable"
+	}
+	return digest
+}
+
+// rebuild makes an empty index in place of whatever is there.
+func (r *Runs) rebuild() error {
+	path := r.dirs.RunsDB()
+	if err := os.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("rebuild run index: %w", err)
+	}
+	err := guard(path, func() error {
+		db, err := bolt.Open(path, 0o600, runsOptions())
+		if err != nil {
+			return err
+		}
+		r.db = db
+		return db.Update(func(tx *bolt.Tx) error {
+			for _, name := range runBuckets() {
+				if _, err := tx.CreateBucket([]byte(name)); err != nil {
+					return err
+				}
+			}
+			return tx.Bucket([]byte(metaBucket)).Put([]byte("version"), []byte(runsVersion))
+		})
+	})
+	if err != nil {
+		return fmt.Errorf("rebuild run index: %w", err)
+	}
+	return r.mark("unclean")
+}
+
+// mark writes durably whether all that was written before is durable.
+func (r *Runs) mark(state string) error {
+	err := r.update(func(tx *bolt.Tx) error {
+		meta := tx.Bucket([]byte(metaBucket))
+		return errors.Join(meta.Put([]byte("state"), []byte(state)), meta.Put([]byte("boot"), []byte(r.boot)))
+	})
+	if err != nil {
+		return err
+	}
+	return guard(r.dirs.RunsDB(), r.db.Sync)
+}
+
+func (r *Runs) view(fn func(tx *bolt.Tx) error) error {
+	return guard(r.dirs.RunsDB(), func() error { return r.db.View(fn) })
+}
+
+func (r *Runs) update(fn func(tx *bolt.Tx) error) error {
+	return guard(r.dirs.RunsDB(), func() error { return r.db.Update(fn) })
+}
+
+func nextLeaf(meta *bolt.Bucket) int64 {
+	if b := meta.Get([]byte("next")); len(b) == 8 {
+		return int64(binary.BigEndian.Uint64(b))
+	}
+	return 0
+}
+
+// CatchUp indexes what the ledger has beyond the index. Damage in the ledger
+// ends it without an error; see Damage.
+func (r *Runs) CatchUp() error {
+	var next int64
+	if err := r.view(func(tx *bolt.Tx) error {
+		next = nextLeaf(tx.Bucket([]byte(metaBucket)))
+		return nil
+	}); err != nil {
+		return err
+	}
+	var batch []Leaf
+	err := r.history.Scan(next, func(l Leaf) error {
+		batch = append(batch, l)
+		if len(batch) < indexBatch {
+			return nil
+		}
+		err := r.index(batch)
+		batch = nil
+		return err
+	})
+	if errors.As(err, new(*LedgerError)) {
+		r.damage, err = err, nil
+	}
+	return errors.Join(err, r.index(batch))
+}
+
+// Damage says where in the ledger the index ends, or is nil.
+func (r *Runs) Damage() error { return r.damage }
+
+// Add indexes leaves that were just appended, the first at index first.
+func (r *Runs) Add(first int64, leaves ...*record.Leaf) error {
+	batch := make([]Leaf, 0, len(leaves))
+	for i, leaf := range leaves {
+		line, err := leaf.Encode()
+		if err != nil {
+			return err
+		}
+		batch = append(batch, Leaf{Index: first + int64(i), Line: line, Leaf: leaf})
+	}
+	err := r.index(batch)
+	if errors.Is(err, errGap) {
+		return r.CatchUp()
+	}
+	return err
+}
+
+var errGap = errors.New("leaves are missing in the run index")
+
+// index takes a batch in one transaction.
+func (r *Runs) index(batch []Leaf) error {
+	if len(batch) == 0 {
+		return nil
+	}
+	return r.update(func(tx *bolt.Tx) error {
+		meta := tx.Bucket([]byte(metaBucket))
+		if nextLeaf(meta) != batch[0].Index {
+			return errGap
+		}
+		for _, l := range batch {
+			if err := indexLeaf(tx, l); err != nil {
+				return err
+			}
+		}
+		last := batch[len(batch)-1]
+		return errors.Join(
+			meta.Put([]byte("next"), seqKey(last.Index+1)),
+			meta.Put([]byte("last"), []byte(jobspec.DigestOf(last.Line).String())))
+	})
+}
+
+// Close makes the index durable and says so in it.
+func (r *Runs) Close() error {
+	err := guard(r.dirs.RunsDB(), r.db.Sync)
+	if err == nil {
+		err = r.mark("clean")
+	}
+	return errors.Join(err, guard(r.dirs.RunsDB(), r.db.Close))
+}
