@@ -3,6 +3,8 @@ package signing
 import (
 	"time"
 
+	"golang.org/x/crypto/ssh"
+
 	"github.com/sbxcron/sbxcron/signing/internal/seal"
 	"github.com/sbxcron/sbxcron/signing/statement"
 )
@@ -24,7 +26,7 @@ type Result struct {
 // The zero Result does not count.
 func (r Result) Err() error {
 	if r.judged && r.Revoked {
-		return r.refusal(CodeKeyRevoked, "check signer: revoked")
+		return revoked(r.Signature.KeyID(), r.Signer.Principal)
 	}
 	return r.ErrBeforeRevocation()
 }
@@ -39,12 +41,6 @@ func (r Result) ErrBeforeRevocation() error {
 		return r.standing
 	}
 	return nil
-}
-
-func (r Result) refusal(code Code, what string) *UntrustedError {
-	e := refuseFor(code, r.Signature.KeyID(), what)
-	e.Principal = r.Signer.Principal
-	return e
 }
 
 // Verify returns the statement that sig makes about msg at that time: sig is in
@@ -85,8 +81,22 @@ func (t *Trust) Check(msg, sig []byte, at time.Time) (Result, error) {
 	}
 	r := Result{Signature: s, Revoked: t.IsRevoked(s.Key), judged: true}
 	r.Signer, r.Known = t.Find(s.Key)
-	r.standing = r.judge(at)
+	r.standing = r.Signer.judge(s.KeyID(), s.Namespace, at)
 	return r, nil
+}
+
+// Allows tells whether a signature of this key in this namespace would count at
+// that time, so that nobody is asked for a passphrase or a touch in vain. The
+// error is an *UntrustedError.
+func (t *Trust) Allows(key ssh.PublicKey, namespace string, at time.Time) error {
+	s, _ := t.Find(key)
+	if t.IsRevoked(key) {
+		return revoked(KeyID(key), s.Principal)
+	}
+	if u := s.judge(KeyID(key), namespace, at); u != nil {
+		return u
+	}
+	return nil
 }
 
 // named adds the principal that the claimed key would have had.
@@ -98,20 +108,28 @@ func (t *Trust) named(err error, s *Signature) error {
 	return err
 }
 
-// judge applies the key's line, without regard to revocation. Both ends of the
-// validity are inclusive, as in OpenSSH.
-func (r Result) judge(at time.Time) *UntrustedError {
+func revoked(keyID, principal string) *UntrustedError {
+	return &UntrustedError{code: CodeKeyRevoked, what: "check signer: revoked", KeyID: keyID, Principal: principal}
+}
+
+// judge applies the line of a key, without regard to revocation; the zero line
+// is that of a key which has none. Both ends of the validity are inclusive, as
+// in OpenSSH.
+func (s Signer) judge(keyID, namespace string, at time.Time) *UntrustedError {
+	no := func(code Code, what string) *UntrustedError {
+		return &UntrustedError{code: code, what: "check signer: " + what, KeyID: keyID, Principal: s.Principal}
+	}
 	switch {
-	case !r.Known:
-		return r.refusal(CodeKeyUnknown, "check signer: not in allowed_signers")
+	case s.Key == nil:
+		return no(CodeKeyUnknown, "not in allowed_signers")
 	case at.IsZero():
-		return r.refusal(CodeKeyNotYetValid, "check signer: no time to judge it by")
-	case !r.Signer.ValidAfter.IsZero() && at.Before(r.Signer.ValidAfter):
-		return r.refusal(CodeKeyNotYetValid, "check signer: valid only from "+r.Signer.ValidAfter.Format(time.RFC3339))
-	case !r.Signer.ValidBefore.IsZero() && at.After(r.Signer.ValidBefore):
-		return r.refusal(CodeKeyExpired, "check signer: valid only until "+r.Signer.ValidBefore.Format(time.RFC3339))
-	case !r.Signer.MaySign(r.Signature.Namespace):
-		return r.refusal(CodeKeyNotForNamespace, "check signer: not for namespace "+r.Signature.Namespace)
+		return no(CodeKeyNotYetValid, "no time to judge it by")
+	case !s.ValidAfter.IsZero() && at.Before(s.ValidAfter):
+		return no(CodeKeyNotYetValid, "valid only from "+s.ValidAfter.Format(time.RFC3339))
+	case !s.ValidBefore.IsZero() && at.After(s.ValidBefore):
+		return no(CodeKeyExpired, "valid only until "+s.ValidBefore.Format(time.RFC3339))
+	case !s.MaySign(namespace):
+		return no(CodeKeyNotForNamespace, "not for namespace "+namespace)
 	}
 	return nil
 }

@@ -60,6 +60,23 @@ func TestVerifyNamesWhatIsWrong(t *testing.T) {
 	}
 }
 
+func TestAllowsForetellsWhatVerifySays(t *testing.T) {
+	alice, bob := signingtest.NewKey(t, "alice", ns), signingtest.NewKey(t, "bob", ns)
+	alice.ValidAfter, alice.ValidBefore = noon.Add(-time.Hour), noon.Add(time.Hour)
+	stranger := signingtest.NewKey(t, "stranger", ns)
+	trust := trustOf(t, string(signingtest.AllowedSigners(t, alice, bob)), string(signingtest.RevokedKeys(bob)), signing.Algorithms{})
+	for _, k := range []*signingtest.Key{alice, bob, stranger} {
+		for _, namespace := range []string{ns, "root.v1@sbxcron"} {
+			for _, at := range []time.Time{noon, noon.AddDate(-1, 0, 0), noon.AddDate(1, 0, 0), {}} {
+				_, err := trust.Verify(opBytes, k.Sign(t, namespace, opBytes), at)
+				if got, want := code(t, trust.Allows(k.Public(), namespace, at)), code(t, err); got != want {
+					t.Errorf("%s %s %v: foretold %q, was %q", k.Principal, namespace, at, got, want)
+				}
+			}
+		}
+	}
+}
+
 func repeat(b []byte, n int) []byte {
 	var out []byte
 	for range n {

@@ -77,8 +77,12 @@ func parseHeader(data []byte) (header, error) {
 	if !ok || ssh.Unmarshal(body, &h) != nil || h.Keys != 1 || len(h.Rest) != 0 {
 		return header{}, errors.New("not one private key in OpenSSH's own form")
 	}
-	if h.Cipher == "none" {
+	switch h.Cipher {
+	case "none":
 		return h, nil
+	case "aes256-ctr", "aes256-cbc": // what x/crypto can open
+	default:
+		return header{}, fmt.Errorf("it is encrypted with %.32q", h.Cipher)
 	}
 	var kdf struct {
 		Salt   []byte
@@ -134,14 +138,14 @@ func (f *fileSigner) unlock(ctx context.Context) error {
 		}
 		return f.keep(signer, err)
 	}
-	return f.fail(fmt.Errorf("wrong passphrase %d times", tries), "")
+	return f.fail(fmt.Errorf("wrong passphrase %d times", tries), fmt.Sprintf("try it with: ssh-keygen -y -f %q", f.path))
 }
 
 // keep accepts the private half if it belongs to the public one: only that was
 // shown to the owner and checked against the trust file.
 func (f *fileSigner) keep(signer ssh.Signer, err error) error {
 	if err != nil {
-		return f.fail(err, "")
+		return f.fail(err, fmt.Sprintf("does ssh-keygen -y -f %q read it?", f.path))
 	}
 	if !bytes.Equal(signer.PublicKey().Marshal(), f.public.Marshal()) {
 		return f.fail(errors.New("its private half belongs to another public key"), "the file is damaged or was tampered with")

@@ -121,10 +121,15 @@ func TestOddKeyFilesAreRefusedBeforeAnybodyIsAsked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	other, err := os.ReadFile(stockKey(t, "ed25519", "secret", "-a", "2", "-Z", "aes128-ctr"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	tests := map[string]struct {
 		text []byte
 		want string
 	}{
+		"other cipher":     {other, "aes128-ctr"},
 		"PKCS 1":           {pemRSA(t), "own form"},
 		"two keys":         {append(bytes.Clone(plain), plain...), "after the key"},
 		"cut off":          {plain[:len(plain)/2], "own form"},

@@ -58,17 +58,24 @@ func encode(private ed25519.PrivateKey, comment string, passphrase []byte) ([]by
 }
 
 func write(path string, text, pub []byte) error {
-	hint := "choose another name; an existing key is never written over"
-	if _, err := os.Lstat(path + ".pub"); !errors.Is(err, fs.ErrNotExist) {
-		return &KeyError{what: fmt.Sprintf("make key: %q is already there", path+".pub"), cause: err, hint: hint}
+	if _, err := os.Lstat(path + ".pub"); err == nil {
+		return notMade(fmt.Errorf("create %q: %w", path+".pub", fs.ErrExist))
 	}
 	if err := keyfile.Create(path, 0o600, text); err != nil {
-		return &KeyError{what: "make key", cause: err, hint: hint}
+		return notMade(err)
 	}
 	if err := keyfile.Create(path+".pub", 0o644, pub); err != nil {
-		return &KeyError{what: "make key", cause: errors.Join(err, os.Remove(path)), hint: hint}
+		return notMade(errors.Join(err, os.Remove(path)))
 	}
 	return nil
+}
+
+func notMade(err error) error {
+	hint := "name a file in a folder that exists and that you can write"
+	if errors.Is(err, fs.ErrExist) {
+		hint = "choose another name; an existing file is never written over"
+	}
+	return &KeyError{what: "make key", cause: err, hint: hint}
 }
 
 func pubLine(key ssh.PublicKey, comment string) []byte {

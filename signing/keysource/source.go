@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/base64"
+	"errors"
 	"fmt"
 	"strings"
 
@@ -41,8 +42,8 @@ type Source struct {
 
 // Open finds the key. A private key file signs by itself; a public key or a
 // fingerprint names a key of the agent. Nothing is asked and nothing signed yet.
-// Errors are *KeyError (key_unavailable), *keyfile.PermsError below one, or
-// *signing.UntrustedError for a key type that is not accepted.
+// Errors are *KeyError (key_unavailable) or, for a key type that is not accepted,
+// *signing.UntrustedError.
 func (s Source) Open(ctx context.Context) (Signer, error) {
 	switch {
 	case s.Key == "":
@@ -55,7 +56,7 @@ func (s Source) Open(ctx context.Context) (Signer, error) {
 	}
 	data, err := keyfile.Read(s.Key, maxKeyFile, private)
 	if err != nil {
-		return nil, openError(s.Key, err)
+		return nil, openError(err)
 	}
 	if private(data) {
 		return s.openFile(data)
@@ -85,11 +86,11 @@ func publicKey(data []byte, a signing.Algorithms) (ssh.PublicKey, error) {
 	line, _ := bytes.CutSuffix(data, []byte("\n"))
 	f := strings.SplitN(string(line), " ", 3)
 	if len(f) < 2 || bytes.ContainsAny(line, "\r\n\x00") {
-		return nil, fmt.Errorf("not a public key of one line")
+		return nil, errors.New("not a public key of one line")
 	}
 	blob, err := base64.StdEncoding.Strict().DecodeString(f[1])
 	if err != nil {
-		return nil, fmt.Errorf("public key is not base64")
+		return nil, errors.New("public key is not base64")
 	}
 	key, err := signing.ParseKey(blob, a)
 	if err != nil {
@@ -102,10 +103,11 @@ func publicKey(data []byte, a signing.Algorithms) (ssh.PublicKey, error) {
 }
 
 // openError keeps the hint of a permission problem.
-func openError(path string, err error) error {
-	e := &KeyError{what: fmt.Sprintf("open signing key %q", path), cause: err, hint: "name an existing key file, or make one with init"}
-	if h, ok := err.(interface{ Hint() string }); ok {
-		e.hint = h.Hint()
+func openError(err error) error {
+	e := &KeyError{what: "find signing key", cause: err, hint: "name an existing key file, or let init make one"}
+	var open *keyfile.PermsError
+	if errors.As(err, &open) {
+		e.hint = open.Hint()
 	}
 	return e
 }

@@ -29,13 +29,26 @@ func (e *PermsError) Hint() string {
 func Create(path string, mode os.FileMode, data []byte) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
-		return err
+		return quoted("create", path, err)
 	}
 	_, err = f.Write(data)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(fmt.Errorf("write %q: %w", path, err), os.Remove(path))
+		return errors.Join(quoted("write", path, err), os.Remove(path))
 	}
-	return syncFolder(filepath.Dir(path))
+	if err := syncFolder(filepath.Dir(path)); err != nil {
+		return quoted("sync the folder of", path, err)
+	}
+	return nil
+}
+
+// quoted names the file in quotes and takes the bare name out of the cause: a
+// path may hold anything.
+func quoted(op, path string, err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		err = p.Err
+	}
+	return fmt.Errorf("%s %q: %w", op, path, err)
 }
 
 // Read returns a file of at most limit bytes. One that isPrivate says is secret
@@ -75,19 +88,19 @@ func guard(path string, data []byte, why string) ([]byte, error) {
 func read(path string, limit int64) ([]byte, fs.FileInfo, error) {
 	f, err := openNow(path)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, quoted("open", path, err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, quoted("stat", path, err)
 	}
 	if !info.Mode().IsRegular() {
 		return nil, nil, fmt.Errorf("read %q: not a regular file", path)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, limit+1))
 	if err != nil {
-		return nil, nil, fmt.Errorf("read %q: %w", path, err)
+		return nil, nil, quoted("read", path, err)
 	}
 	if int64(len(data)) > limit {
 		return nil, nil, fmt.Errorf("read %q: longer than %d bytes", path, limit)
