@@ -39,16 +39,19 @@ func CheckRule(r Rule) error {
 }
 
 // MatchesWords reports whether r matches the command line words, whose program
-// is taken to lie where its first word says. It is what a rule's own examples
-// are held against.
+// is taken to lie where its first word says, a bare name in /usr/bin. It is what
+// a rule's own examples are held against.
 func (r Rule) MatchesWords(words []string) bool {
 	if len(words) == 0 {
 		return false
 	}
 	read := readCommand(words, Script{})
 	for _, s := range read.segments {
-		if path.IsAbs(s.words[0]) {
+		switch {
+		case path.IsAbs(s.words[0]):
 			s.real = s.words[0]
+		case !strings.Contains(s.words[0], "/"):
+			s.real = "/usr/bin/" + s.words[0]
 		}
 		if r.matches(s) {
 			return true
