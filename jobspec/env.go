@@ -44,7 +44,7 @@ func envEffect(name string) effect {
 	case strings.Contains(askedEnv, " "+n+" "),
 		hasAnyPrefix(n, "PYTHON", "PERL5", "RUBY", "NODE_", "GIT_", "SSH_", "SSL_", "PIP_", "UV_", "NPM_", "CARGO_", "GO",
 			"DOCKER_", "AWS_", "GOOGLE_", "AZURE_", "DOTNET_"),
-		hasAnySuffix(n, "_OPTS", "_PROXY", "_CA_BUNDLE"):
+		hasAnySuffix(n, "_OPTS", "_PROXY", "_CA_BUNDLE", "_CONFIG_PATH"):
 		return effectAsk
 	}
 	return ""

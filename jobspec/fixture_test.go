@@ -86,7 +86,9 @@ func goodInput(t *testing.T, d *Draft, f Facts) Input {
 func inputFor(op *Op) Input {
 	return Input{Op: op, Signed: Signed{op: op}, Policy: goodPolicy(),
 		Host: Host{ID: testHost, Platform: "linux", Now: testNow().Add(time.Hour), UID: 999,
-			LookupUser: func(name string) (RunAs, bool) { return RunAs{User: "reports", UID: 1001, GID: 1001}, name == "reports" }},
+			LookupUser: func(name string) (RunAs, bool) {
+				return RunAs{User: "reports", UID: 1001, GID: 1001}, name == "reports"
+			}},
 		Paths: observations(op.Spec), Sensitive: testSensitive(),
 		Sandbox: Sandbox{Backend: "bwrap", Usable: true, Capabilities: []string{"userns", "netns", "seccomp"}}, Gap: 86400}
 }

@@ -106,6 +106,8 @@ func (v *View) checkLink(op *Op) error {
 		return op.refuse(CodeHeadMoved, "seq %d is taken, the next is %d", op.Seq, v.Next)
 	case op.Seq > v.Next:
 		return op.refuse(CodeSeqInvalid, "seq %d does not extend the chain, whose next is %d", op.Seq, v.Next)
+	case (op.Action == Genesis) != (v.Next == 0):
+		return op.refuse(CodeSeqInvalid, "action %q at position %d: a chain begins with one genesis and has no other", op.Action, op.Seq)
 	case op.Prev != v.Head:
 		return op.refuse(CodeHeadMoved, "prev %q is not the head %q", op.Prev, v.Head)
 	case v.Next > 0 && op.Host != v.Host:
