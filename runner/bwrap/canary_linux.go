@@ -22,7 +22,7 @@ func canaryPlan(h runner.Host, a runner.Account) (*runner.Plan, func() error, er
 	if err != nil {
 		return nil, nil, fmt.Errorf("find the canary: %w", err)
 	}
-	set, err := pin.Open(context.Background(), pin.Account{UID: a.UID, GID: a.GID},
+	set, err := pin.Open(context.Background(), pin.Account{UID: a.UID, GID: a.GID, Drop: a.Drop},
 		[]pin.Request{{Use: jobspec.UseBound, Role: jobspec.RoleExecutable, Path: real}}, pin.Options{})
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the canary: %w", err)

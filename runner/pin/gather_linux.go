@@ -1,14 +1,17 @@
 package pin
 
 import (
+	"os"
 	"path/filepath"
 
 	"github.com/sbxcron/sbxcron/jobspec"
 )
 
-// gatherer locates places against one reading of the mounts.
+// gatherer locates places against one reading of the mounts. It remembers the
+// folders, since most places are missing and share the few that are above them.
 type gatherer struct {
 	table mounts
+	known map[string]jobspec.Location
 	all   []jobspec.Sensitive
 }
 
@@ -17,7 +20,7 @@ func newGatherer() (*gatherer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &gatherer{table: table}, nil
+	return &gatherer{table: table, known: make(map[string]jobspec.Location)}, nil
 }
 
 // each adds paths under one description. A relative path belongs to nobody and
@@ -32,23 +35,37 @@ func (g *gatherer) each(what string, reach jobspec.Reach, paths ...string) {
 	}
 }
 
-// where locates a path, or tells what is known of a path that is not there: the
-// folders that do exist above it, and the form that it would have in their file
-// system. Self is zero then.
+// where locates a path. One that is not there, or cannot be seen, lies where its
+// folder lies, with its name behind; Self is zero then.
 func (g *gatherer) where(path string) jobspec.Location {
-	if w, err := locate(path, g.table); err == nil {
+	if w, ok := g.known[path]; ok {
 		return w
 	}
-	if path == "/" {
-		return jobspec.Location{}
+	w, ok := g.find(path)
+	if !ok && path != "/" {
+		w = inside(g.where(filepath.Dir(path)), filepath.Base(path))
 	}
-	up := g.where(filepath.Dir(path))
+	g.known[path] = w
+	return w
+}
+
+// find asks for the name first, which is cheap: it is missing most of the time.
+func (g *gatherer) find(path string) (jobspec.Location, bool) {
+	if _, err := os.Lstat(path); err != nil {
+		return jobspec.Location{}, false
+	}
+	w, err := locate(path, g.table)
+	return w, err == nil
+}
+
+// inside is where a missing name of a folder would lie.
+func inside(up jobspec.Location, name string) jobspec.Location {
 	w := jobspec.Location{Ancestors: up.Ancestors}
 	if up.Self != (jobspec.FileID{}) {
 		w.Ancestors = append([]jobspec.FileID{up.Self}, up.Ancestors...)
 	}
 	if up.Device != "" {
-		w.Device = filepath.Join(up.Device, filepath.Base(path))
+		w.Device = filepath.Join(up.Device, name)
 	}
 	return w
 }

@@ -28,9 +28,12 @@ func observe(ctx context.Context, r Request, p opened, table mounts, o Options) 
 	}
 	h := held{seen: jobspec.Observation{
 		Use: r.Use, Role: r.Role, Typed: r.Path, Real: r.Path,
-		Kind: m.kind, UID: m.uid, Mode: m.mode &^ unix.S_ISVTX, Size: m.size, Places: where,
+		Kind: m.kind, UID: m.uid, Mode: m.mode &^ unix.S_ISVTX, Places: where,
 	}}
 	if r.Use != jobspec.UseBound {
+		if m.kind == jobspec.KindRegular {
+			h.seen.Size = m.size
+		}
 		h.file = p.chain.last()
 		p.chain = p.chain[:len(p.chain)-1]
 		return h, nil

@@ -25,11 +25,6 @@ func Resolve(_ context.Context, _ Account, typed, _ string, _ []string) (string,
 	return "", errPlatform(typed)
 }
 
-// Program refuses on this platform.
-func Program(_ context.Context, _ Account, typed, _ string, _ []string) ([]Found, error) {
-	return nil, errPlatform(typed)
-}
-
 // Locate refuses on this platform.
 func Locate(path string) (jobspec.Location, error) { return jobspec.Location{}, errPlatform(path) }
 

@@ -19,9 +19,10 @@ type Request struct {
 	Path string       // absolute and clean
 }
 
-// Account is whose rights open the paths. Without Drop they are this process's
-// own. With Drop a child process opens them that has UID, GID and no groups;
-// only root can make one, and neither id may be 0.
+// Account is whose rights open the paths. With Drop a child process opens them
+// that has UID, GID and no groups; only root can make one, and neither id may be
+// 0. Without Drop the rights are this process's own, UID must say so, and root
+// is refused: it could open everything. So the zero value opens nothing.
 type Account struct {
 	UID, GID int
 	Drop     bool
@@ -117,13 +118,8 @@ func (s *Set) Close() error {
 	return errors.Join(all...)
 }
 
-// Found is one file that a program needs to be bound: the name as typed and the
-// path without symbolic links.
-type Found struct {
-	Role  jobspec.Role
-	Typed string
-	Real  string
-}
+// SearchPath is where bare names are looked for: the PATH of every job.
+func SearchPath() []string { return []string{"/usr/local/bin", "/usr/bin", "/bin"} }
 
 // Failure is a path that could not be found or used, as data for a refusal.
 type Failure struct {

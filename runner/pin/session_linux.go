@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"net"
 	"os"
@@ -53,17 +54,25 @@ type session struct {
 
 // newOpener chooses who opens for acct.
 func newOpener(ctx context.Context, acct Account, table mounts, o Options) (opener, error) {
-	if !acct.Drop {
-		return itself{table: table, o: o}, nil
+	if err := acct.check(os.Geteuid()); err != nil {
+		return nil, err
 	}
-	return startSession(ctx, acct, o)
+	if acct.Drop {
+		return startSession(ctx, acct, o)
+	}
+	return itself{table: table, o: o}, nil
 }
 
-// check refuses ids that are root's or that setuid(2) would read as "leave it":
-// -1 in 32 bits.
-func (a Account) check() error {
-	if a.UID <= 0 || a.GID <= 0 || int64(a.UID) >= math.MaxUint32 || int64(a.GID) >= math.MaxUint32 {
-		return fmt.Errorf("open as uid %d, gid %d: neither may be 0 or out of range", a.UID, a.GID)
+// check refuses ids that are root's, that are not ours without a change, or that
+// setuid(2) would read as "leave it": -1 in 32 bits.
+func (a Account) check(self int) error {
+	switch {
+	case a.UID <= 0 || int64(a.UID) >= math.MaxUint32:
+		return fmt.Errorf("open as uid %d: root opens no path that a spec names, and -1 is no account", a.UID)
+	case a.Drop && (a.GID <= 0 || int64(a.GID) >= math.MaxUint32):
+		return fmt.Errorf("open as uid %d: gid %d cannot be a job's", a.UID, a.GID)
+	case !a.Drop && a.UID != self:
+		return fmt.Errorf("open as uid %d: this process has uid %d, and the account does not say Drop", a.UID, self)
 	}
 	return nil
 }
@@ -71,9 +80,6 @@ func (a Account) check() error {
 // startSession starts the child. It is our own program, executed through a
 // descriptor so that it is found below a folder that the account cannot enter.
 func startSession(ctx context.Context, acct Account, o Options) (*session, error) {
-	if err := acct.check(); err != nil {
-		return nil, err
-	}
 	conn, theirs, err := socketPair()
 	if err != nil {
 		return nil, err
@@ -198,6 +204,9 @@ func (s *session) ask(ctx context.Context, q question) (answer, []*os.File, erro
 	}
 	buf, oob := make([]byte, maxMessage), make([]byte, unix.CmsgSpace(4*maxFiles))
 	n, oobn, flags, _, err := s.conn.ReadMsgUnix(buf, oob)
+	if errors.Is(err, io.EOF) {
+		err = errors.New("the opener ended; a main that opens with Drop calls pin.ChildMain first")
+	}
 	if err != nil {
 		return answer{}, nil, firstOf(ctx, err)
 	}

@@ -228,22 +228,47 @@ func line(status []byte, field string) string {
 	return field + l
 }
 
-func TestRootIsNoAccountToDropTo(t *testing.T) {
+func TestAccountsThatMayNotOpenAreRefused(t *testing.T) {
+	const self = 1000
 	for _, a := range []Account{
+		{}, {UID: self + 1}, {UID: -1}, {UID: 1<<32 - 1},
 		{Drop: true}, {UID: 0, GID: 5, Drop: true}, {UID: 5, GID: 0, Drop: true}, {UID: -1, GID: 5, Drop: true},
 		{UID: 1<<32 - 1, GID: 5, Drop: true}, {UID: 5, GID: 1<<32 - 1, Drop: true}, {UID: 1 << 32, GID: 5, Drop: true},
 	} {
-		if s, err := Open(soon(t), a, nil, Options{}); err == nil || s != nil {
-			t.Errorf("opened as %+v", a)
+		if a.check(self) == nil {
+			t.Errorf("%+v passes", a)
 		}
+	}
+	for _, a := range []Account{{UID: self}, {UID: self, GID: 7}, {UID: 5, GID: 5, Drop: true}} {
+		if err := a.check(self); err != nil {
+			t.Errorf("%+v: %v", a, err)
+		}
+	}
+	if (Account{UID: 0}).check(0) == nil {
+		t.Error("root opens with its own rights")
 	}
 }
 
-func TestOrdinaryUserCannotDrop(t *testing.T) {
+func TestZeroAccountOpensNothing(t *testing.T) {
+	if s, err := Open(soon(t), Account{}, []Request{{Use: jobspec.UseRead, Path: "/usr"}}, Options{}); err == nil || s != nil {
+		t.Error("opened")
+	}
+	if real, err := Resolve(soon(t), Account{}, "/usr/bin/env", "", nil); err == nil || real != "" {
+		t.Errorf("resolved to %q", real)
+	}
+}
+
+func TestOrdinaryUserOpensAsItselfAlone(t *testing.T) {
 	asUser(t)
-	if s, err := Open(soon(t), dropped(), nil, Options{}); err == nil || s != nil {
+	reqs := []Request{{Use: jobspec.UseRead, Path: "/usr"}}
+	if s, err := Open(soon(t), dropped(), reqs, Options{}); err == nil || s != nil {
 		t.Error("opened as another user")
 	}
+	s, err := Open(soon(t), Account{UID: os.Getuid()}, reqs, Options{})
+	if err != nil || s.Observation(0).Problem != "" {
+		t.Fatal(err)
+	}
+	s.Close()
 }
 
 func TestEndOfContextEndsAStoppedChild(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 
 func TestChangeableFileIsHeldAsASealedCopyOfTheHashedBytes(t *testing.T) {
 	path := put(t, folder(t)+"/job.sh", "#!/bin/sh\necho one\n", 0o755)
-	s := open(t, Account{}, Options{}, bound(jobspec.RoleExecutable, path))
+	s := open(t, here(), Options{}, bound(jobspec.RoleExecutable, path))
 	seen := s.Observation(0)
 	if seen.Problem != "" || !s.Sealed(0) {
 		t.Fatalf("got %+v, sealed %v", seen, s.Sealed(0))
@@ -66,7 +66,7 @@ func TestFileThatOnlyRootCanChangeIsHeldByItsInode(t *testing.T) {
 	if m, err := os.Stat("/usr/bin/env"); err != nil || m.Mode().Perm()&0o022 != 0 {
 		t.Skip("/usr/bin/env is missing")
 	}
-	s := open(t, Account{}, Options{}, bound(jobspec.RoleInterpreter, "/usr/bin/env"))
+	s := open(t, here(), Options{}, bound(jobspec.RoleInterpreter, "/usr/bin/env"))
 	seen := s.Observation(0)
 	if seen.Problem != "" || s.Sealed(0) {
 		t.Fatalf("got %+v, sealed %v", seen, s.Sealed(0))
@@ -113,7 +113,7 @@ func TestInodeIsHeldOnlyWhereTheWholeWayIsRoots(t *testing.T) {
 			file := put(t, dir+"/tool", "x", 0o755)
 			mode(t, dir, 0o755)
 			c.prepare(dir, file)
-			for _, acct := range []Account{{}, dropped()} {
+			for _, acct := range accounts() {
 				s := open(t, acct, Options{}, script(file))
 				if p := s.Observation(0).Problem; p != "" || s.Sealed(0) == c.inode {
 					t.Errorf("drop %v: problem %q, sealed %v", acct.Drop, p, s.Sealed(0))
@@ -171,13 +171,13 @@ func TestPathsAreRefusedByWhatTheyAre(t *testing.T) {
 		{Request{Use: "other", Path: dir}, jobspec.CodePathSensitive},
 		{Request{Path: dir}, jobspec.CodePathSensitive},
 	} {
-		s := open(t, Account{}, Options{}, c.r)
+		s := open(t, here(), Options{}, c.r)
 		seen := s.Observation(0)
 		if seen.Problem != c.want || s.File(0) != nil || !seen.SHA256.IsZero() || seen.Detail == "" {
 			t.Errorf("%s %s %q: problem %q (%s), want %q, nothing held", c.r.Use, c.r.Role, c.r.Path, seen.Problem, seen.Detail, c.want)
 		}
 	}
-	seen := open(t, Account{}, Options{}, bound(exe, dirLink+"/file")).Observation(0)
+	seen := open(t, here(), Options{}, bound(exe, dirLink+"/file")).Observation(0)
 	if !seen.Symlink || seen.Real != file || !strings.Contains(seen.Detail, file) {
 		t.Errorf("a link in the middle: %+v", seen)
 	}
@@ -191,12 +191,8 @@ func TestUsablePathsAreHeldForMounting(t *testing.T) {
 		{Use: jobspec.UseRead, Path: file}, {Use: jobspec.UseWrite, Path: file},
 		{Use: jobspec.UseDeny, Path: file}, {Use: jobspec.UseRead, Path: "/"},
 	}
-	accounts := []Account{{}}
-	if os.Getuid() == 0 {
-		mode(t, file, 0o666)
-		accounts = append(accounts, dropped())
-	}
-	for _, acct := range accounts {
+	mode(t, file, 0o666)
+	for _, acct := range accounts() {
 		s := open(t, acct, Options{}, reqs...)
 		if s.Len() != len(reqs) || len(s.Observations()) != len(reqs) {
 			t.Fatalf("%d of %d", s.Len(), len(reqs))
@@ -224,7 +220,7 @@ func TestUsablePathsAreHeldForMounting(t *testing.T) {
 func TestHeldFolderStaysTheSameWhenItsNameIsSwapped(t *testing.T) {
 	dir := folder(t)
 	put(t, dir+"/cwd/mine", "", 0o644)
-	s := open(t, Account{}, Options{}, Request{Use: jobspec.UseCwd, Path: dir + "/cwd"})
+	s := open(t, here(), Options{}, Request{Use: jobspec.UseCwd, Path: dir + "/cwd"})
 	if err := os.Rename(dir+"/cwd", dir+"/old"); err != nil {
 		t.Fatal(err)
 	}
@@ -236,11 +232,11 @@ func TestHeldFolderStaysTheSameWhenItsNameIsSwapped(t *testing.T) {
 
 func TestFileOverTheCapIsRefused(t *testing.T) {
 	path := put(t, folder(t)+"/big", strings.Repeat("x", 1001), 0o755)
-	s := open(t, Account{}, Options{MaxBytes: 1000}, script(path))
+	s := open(t, here(), Options{MaxBytes: 1000}, script(path))
 	if p := s.Observation(0).Problem; p != jobspec.CodeDriftTooLarge || s.File(0) != nil {
 		t.Errorf("problem %q", p)
 	}
-	s = open(t, Account{}, Options{MaxBytes: 1001}, script(path))
+	s = open(t, here(), Options{MaxBytes: 1001}, script(path))
 	if p := s.Observation(0).Problem; p != "" {
 		t.Errorf("at the cap: problem %q", p)
 	}
@@ -253,7 +249,7 @@ func TestFileThatGrowsOverTheCapWhileItIsCopiedIsRefused(t *testing.T) {
 			os.WriteFile(path, bytes.Repeat([]byte("x"), 5000), 0o755)
 		}
 	}}
-	if p := open(t, Account{}, grow, script(path)).Observation(0).Problem; p != jobspec.CodeDriftTooLarge {
+	if p := open(t, here(), grow, script(path)).Observation(0).Problem; p != jobspec.CodeDriftTooLarge {
 		t.Errorf("problem %q", p)
 	}
 }
@@ -263,11 +259,8 @@ func TestEndedContextHoldsNothing(t *testing.T) {
 	stop()
 	before := descriptors(t)
 	path := put(t, folder(t)+"/f", "x", 0o755)
-	for _, acct := range []Account{{}, dropped()} {
-		if acct.Drop && os.Getuid() != 0 {
-			continue
-		}
-		if s, err := Open(ctx, acct, []Request{script(path)}, Options{}); !errors.Is(err, context.Canceled) || s != nil {
+	for _, acct := range accounts() {
+		if s, err := tryOpen(ctx, acct, []Request{script(path)}, Options{}); !errors.Is(err, context.Canceled) || s != nil {
 			t.Errorf("drop %v: %v, %v", acct.Drop, s, err)
 		}
 	}
@@ -280,13 +273,9 @@ func TestCloseLeavesNoDescriptor(t *testing.T) {
 	dir := folder(t)
 	file := put(t, dir+"/f", "x", 0o755)
 	reqs := append(everyUse(file), everyUse(dir)...)
-	accounts := []Account{{}}
-	if os.Getuid() == 0 {
-		accounts = append(accounts, dropped())
-	}
-	for _, acct := range accounts {
+	for _, acct := range accounts() {
 		before := descriptors(t)
-		s, err := Open(soon(t), acct, reqs, Options{})
+		s, err := tryOpen(soon(t), acct, reqs, Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -327,7 +316,7 @@ func TestUnreadableFilesOfOthersAreUnreachableForAnOrdinaryUser(t *testing.T) {
 			if r.Use == jobspec.UseCwd && strings.HasSuffix(path, "shadow") {
 				continue // a file is no cwd, whoever asks
 			}
-			s := open(t, Account{}, Options{}, r)
+			s := open(t, here(), Options{}, r)
 			if p := s.Observation(0).Problem; p != jobspec.CodePathUnreachable || s.File(0) != nil {
 				t.Errorf("%s %s %q: problem %q", r.Use, r.Role, path, p)
 			}

@@ -8,6 +8,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sbxcron/sbxcron/jobspec"
 )
 
@@ -16,6 +18,9 @@ const rounds = 10000
 
 // where a swap fell, seen from one Open.
 type fell struct{ before, between, after int64 }
+
+// empty reports whether a class was never met.
+func (f fell) empty() bool { return f.before == 0 || f.between == 0 || f.after == 0 }
 
 // swapper changes a file until it is stopped, by renaming another over it and by
 // writing in place in turn, and counts its swaps.
@@ -48,7 +53,11 @@ func (s *swapper) run(t *testing.T, path string, texts [][]byte) {
 // moment of a swap, a digest never comes with other bytes, and the bytes stay
 // those of the digest.
 func TestBytesAlwaysMatchTheDigestUnderASwappingNeighbour(t *testing.T) {
-	path := t.TempDir() + "/job.sh"
+	path := folder(t) + "/job.sh"
+	table, err := readMounts()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var texts [][]byte
 	for i := range 3 {
 		texts = append(texts, bytes.Repeat([]byte{byte('a' + i)}, 4096*(i+1)))
@@ -61,8 +70,8 @@ func TestBytesAlwaysMatchTheDigestUnderASwappingNeighbour(t *testing.T) {
 
 	var where fell
 	seen := map[string]int{}
-	for range rounds {
-		outcome, f := oneRound(t, path, &sw, texts[0])
+	for n := 0; n < rounds || where.empty() && n < 5*rounds; n++ {
+		outcome, f := oneRound(t, path, &sw, texts[0], table)
 		if t.Failed() {
 			return
 		}
@@ -72,7 +81,7 @@ func TestBytesAlwaysMatchTheDigestUnderASwappingNeighbour(t *testing.T) {
 		where.after += f.after
 	}
 	t.Logf("swaps %+v, outcomes %v", where, seen)
-	if where.before == 0 || where.between == 0 || where.after == 0 {
+	if where.empty() {
 		t.Errorf("a class of swaps was never met: %+v", where)
 	}
 	if seen["signed"] == 0 || seen["other"] == 0 {
@@ -81,10 +90,10 @@ func TestBytesAlwaysMatchTheDigestUnderASwappingNeighbour(t *testing.T) {
 }
 
 // oneRound opens once. It says what came out and in which part swaps fell.
-func oneRound(t *testing.T, path string, sw *swapper, signed []byte) (string, fell) {
+func oneRound(t *testing.T, path string, sw *swapper, signed []byte, table mounts) (string, fell) {
 	var marks [stageHashed + 1]int64
 	o := Options{trace: func(s stage) { marks[s] = sw.count.Load() }}
-	s, err := Open(t.Context(), Account{}, []Request{bound(jobspec.RoleExecutable, path)}, o)
+	s, err := openAll(t.Context(), itself{table: table, o: o}, []Request{bound(jobspec.RoleExecutable, path)}, table, o)
 	if err != nil {
 		t.Error(err)
 		return "", fell{}
@@ -107,4 +116,66 @@ func oneRound(t *testing.T, path string, sw *swapper, signed []byte) (string, fe
 		return "signed", f
 	}
 	return "other", f
+}
+
+// A folder and a symbolic link to a secret one take turns under the name of the
+// cwd. What is held is the folder or nothing.
+func TestHeldFolderIsNeverTheOneThatALinkLedTo(t *testing.T) {
+	dir := folder(t)
+	put(t, dir+"/secret/f", "", 0o644)
+	put(t, dir+"/cwd/f", "", 0o644)
+	link(t, dir+"/secret", dir+"/link")
+	want, err := Locate(dir + "/cwd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var stop atomic.Bool
+	var wg sync.WaitGroup
+	defer wg.Wait()
+	defer stop.Store(true)
+	wg.Go(func() {
+		for !stop.Load() {
+			if err := unix.Renameat2(unix.AT_FDCWD, dir+"/cwd", unix.AT_FDCWD, dir+"/link", unix.RENAME_EXCHANGE); err != nil {
+				t.Errorf("swap: %v", err)
+				return
+			}
+		}
+	})
+	outcomes := map[jobspec.Code]int{}
+	for range 3000 {
+		s := open(t, here(), Options{}, Request{Use: jobspec.UseCwd, Path: dir + "/cwd"})
+		seen := s.Observation(0)
+		outcomes[seen.Problem]++
+		if seen.Problem == "" && (seen.Places.Self != want.Self || seen.Places.Device != want.Device) {
+			t.Fatalf("held %+v, want %+v", seen.Places, want)
+		}
+		s.Close()
+	}
+	t.Logf("outcomes %v", outcomes)
+	if outcomes[""] == 0 || outcomes[jobspec.CodeDriftCwdSymlink] == 0 {
+		t.Errorf("a class was never met: %v", outcomes)
+	}
+}
+
+// The same through the account's child, whose copies this process hashes.
+func TestBytesMatchTheDigestWhenTheChildCopiedThem(t *testing.T) {
+	asRoot(t)
+	path := folder(t) + "/in/job.sh"
+	texts := [][]byte{bytes.Repeat([]byte("a"), 9000), bytes.Repeat([]byte("b"), 5000)}
+	put(t, path, string(texts[0]), 0o755)
+	var sw swapper
+	sw.run(t, path, texts)
+	defer sw.wg.Wait()
+	defer sw.stop.Store(true)
+	for range 100 {
+		s := open(t, dropped(), Options{}, script(path))
+		seen := s.Observation(0)
+		if seen.Problem != "" {
+			continue
+		}
+		if got := content(t, s, 0); jobspec.DigestOf(got) != seen.SHA256 {
+			t.Fatal("the bytes of a start do not match the digest of the approval")
+		}
+		s.Close()
+	}
 }

@@ -9,5 +9,6 @@ func TestMain(m *testing.M) {
 	ChildMain()
 	mountChild()
 	closedChild()
+	fewChild()
 	os.Exit(m.Run())
 }

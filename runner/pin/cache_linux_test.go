@@ -8,6 +8,9 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec"
 )
 
+// farFuture finds every change settled.
+func farFuture() time.Time { return time.Now().Add(time.Hour) }
+
 func TestDigestOfARootOwnedFileIsRemembered(t *testing.T) {
 	asRoot(t)
 	dir, err := os.MkdirTemp("/opt", "pin-test-")
@@ -17,7 +20,7 @@ func TestDigestOfARootOwnedFileIsRemembered(t *testing.T) {
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	mode(t, dir, 0o755)
 	path := put(t, dir+"/tool", "one", 0o755)
-	cache := NewCache(func() time.Time { return time.Now().Add(time.Hour) })
+	cache := NewCache(farFuture)
 	see := func() jobspec.Digest {
 		return open(t, dropped(), Options{Cache: cache}, script(path)).Observation(0).SHA256
 	}
@@ -44,7 +47,7 @@ func TestDigestOfARootOwnedFileIsRemembered(t *testing.T) {
 func TestFreshOrChangeableFilesAreNotRemembered(t *testing.T) {
 	cache := NewCache(time.Now)
 	path := put(t, folder(t)+"/f", "x", 0o755)
-	open(t, Account{}, Options{Cache: cache}, script(path))
+	open(t, here(), Options{Cache: cache}, script(path))
 	cache.remember(stamp{ctime: time.Now().UnixNano()}, jobspec.Digest{1})
 	cache.remember(stamp{ctime: time.Now().Add(time.Hour).UnixNano()}, jobspec.Digest{1})
 	if len(cache.seen) != 0 {
