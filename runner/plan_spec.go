@@ -126,6 +126,8 @@ func (o Order) drawDeny(b *Blueprint) error {
 			return refuse(jobspec.CodePathUnreachable, path, "deny path %q was not looked at", path)
 		case ob.Problem != "" && ob.Real == "":
 			continue
+		case ob.Problem != "":
+			return refuse(ob.Problem, path, "deny path %q: %s", path, ob.Detail)
 		case !clean(ob.Real):
 			return refuse(jobspec.CodePathUnreachable, path, "deny path %q cannot be hidden", path)
 		case ob.Kind == jobspec.KindDir:

@@ -46,7 +46,7 @@ var _ runner.Backend = (*Backend)(nil)
 // sandbox is waited for by nobody else when bwrap has ended, and what the job
 // used is counted there. A missing bwrap is not an error here but what Probe
 // says.
-func New(o Options) (*Backend, error) { return newBackend(o, programPath) }
+func New(o Options) (*Backend, error) { return newBackend(o, Program) }
 
 func newBackend(o Options, path string) (*Backend, error) {
 	host, err := runner.ReadHost()

@@ -11,8 +11,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// programPath is the only program that this backend runs.
-const programPath = "/usr/bin/bwrap"
+// Program is the only sandbox program that this backend runs.
+const Program = "/usr/bin/bwrap"
 
 // highFD is where the program's descriptor lives: above every number that the
 // files of a run get in the child, so that none of them can take its place

@@ -45,9 +45,10 @@ func (b *Backend) openGuards(p *runner.Blueprint) ([]guarded, error) {
 	return all, nil
 }
 
-// openProtected returns nil where the name does not exist.
+// openProtected returns nil where the name does not exist. A link is an error
+// (ELOOP); with O_NOFOLLOW the kernel would open the link itself (openat2(2)).
 func openProtected(dir *os.File, name, path string) (*os.File, error) {
-	fd, err := unix.Openat2(int(dir.Fd()), name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC | unix.O_NOFOLLOW,
+	fd, err := unix.Openat2(int(dir.Fd()), name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
 	if errors.Is(err, unix.ENOENT) {
 		return nil, nil

@@ -1,0 +1,266 @@
+package runnertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/internal/permit"
+	"github.com/sbxcron/sbxcron/runner/pin"
+)
+
+// jobID is the account of jobs in tests that run as root: in no passwd file.
+const jobID = 61190
+
+// shop is what all cases share.
+type shop struct {
+	attempt string // the victim program, built once
+	host    runner.Host
+	account runner.Account
+}
+
+func newShop(t *testing.T) (*shop, error) {
+	s := &shop{account: runner.Account{UID: os.Geteuid(), GID: os.Getegid()}}
+	if os.Geteuid() == 0 {
+		s.account = runner.Account{UID: jobID, GID: jobID, Drop: true}
+	}
+	var err error
+	if s.host, err = runner.ReadHost(); err != nil {
+		return nil, err
+	}
+	dir, err := openDir(t)
+	if err != nil {
+		return nil, err
+	}
+	s.attempt = filepath.Join(dir, "attempt")
+	cmd := exec.Command("go", "build", "-o", s.attempt, "github.com/sbxcron/sbxcron/testdata/victims/attempt")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return nil, fmt.Errorf("build the victim: %w: %s", err, out)
+	}
+	return s, nil
+}
+
+// openDir is a temporary directory that every account can reach.
+func openDir(t *testing.T) (string, error) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		return "", err
+	}
+	return dir, errors.Join(os.Chmod(filepath.Dir(dir), 0o755), os.Chmod(dir, 0o755))
+}
+
+// Lab is where one case runs its jobs.
+type Lab struct {
+	*shop
+	Backend runner.Backend
+	Dir     string // of this case; everybody can reach it
+	ctx     context.Context
+	runs    int
+}
+
+func (s *shop) lab(t *testing.T, b runner.Backend) (*Lab, error) {
+	dir, err := openDir(t)
+	if err != nil {
+		return nil, err
+	}
+	return &Lab{shop: s, Backend: b, Dir: dir, ctx: t.Context()}, nil
+}
+
+// folder makes a directory that belongs to the job's account.
+func (l *Lab) folder(name string) string {
+	dir := filepath.Join(l.Dir, name)
+	must(os.MkdirAll(dir, 0o755))
+	must(os.Chown(dir, l.account.UID, l.account.GID))
+	return dir
+}
+
+// file writes a file that belongs to the job's account.
+func (l *Lab) file(path, text string, mode os.FileMode) string {
+	must(os.WriteFile(path, []byte(text), mode))
+	must(os.Chmod(path, mode))
+	must(os.Chown(path, l.account.UID, l.account.GID))
+	return path
+}
+
+// must is for the preparation of a case in its own temporary directory.
+func must(err error) {
+	if err != nil {
+		panic(err)
+	}
+}
+
+// Job is what a case runs. Argv[0] is the path of a program; typed is argv[0]
+// where that differs.
+type Job struct {
+	tier      jobspec.Tier
+	cwd       string
+	argv      []string
+	typed     string
+	role      jobspec.Role
+	body      string
+	stdin     string
+	env       map[string]string
+	read      []string
+	write     []string
+	deny      []string
+	mayCreate []string
+	limits    func(*jobspec.Limits)
+}
+
+// shell is a job of an embedded script.
+func shell(body string) Job { return Job{tier: jobspec.Scratch, argv: []string{"/bin/sh"}, body: body} }
+
+func (j Job) in(tier jobspec.Tier, cwd string) Job {
+	j.tier, j.cwd = tier, cwd
+	return j
+}
+
+func command(argv ...string) Job { return Job{tier: jobspec.Scratch, argv: argv} }
+
+func (l *Lab) victim(args ...string) Job { return command(append([]string{l.attempt}, args...)...) }
+
+// plan opens and plans a job. done closes what was opened.
+func (l *Lab) plan(j Job) (p *runner.Plan, out *kept, done func(), err error) {
+	real, err := filepath.EvalSymlinks(j.argv[0])
+	if err != nil {
+		return nil, nil, nil, &Missing{j.argv[0]}
+	}
+	typed, role := j.argv[0], jobspec.RoleExecutable
+	if j.typed != "" {
+		typed = j.typed
+	}
+	if j.body != "" {
+		role = jobspec.RoleInterpreter
+	}
+	set, err := pin.Open(l.ctx, pin.Account{UID: l.account.UID, GID: l.account.GID, Drop: l.account.Drop}, j.requests(role, real), pin.Options{})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	seen := set.Observation(0)
+	spec := &jobspec.Spec{
+		Bound: []jobspec.Bound{{Role: role, Typed: typed, Real: real, Size: seen.Size, SHA256: seen.SHA256}},
+		Cwd:   jobspec.Place{Path: j.cwd}, Read: j.read, Write: j.write, Deny: j.deny, Env: j.env, Stdin: j.stdin, MayCreate: j.mayCreate,
+		Schedule: jobspec.Schedule{Timezone: "Europe/Berlin"},
+		Limits: jobspec.Limits{TimeoutSeconds: 30, GraceSeconds: 1, FileSizeBytes: 64 << 20, OpenFiles: 256, PIDs: 128, TmpBytes: 16 << 20,
+			OutputBytes: 64 << 10},
+	}
+	spec.Argv = append([]string{typed}, j.argv[1:]...)
+	if j.body != "" {
+		spec.Script, spec.Argv = jobspec.Script{Interpreter: typed, Body: j.body}, j.argv[1:]
+	}
+	if j.limits != nil {
+		j.limits(&spec.Limits)
+	}
+	l.runs++
+	out = &kept{dir: filepath.Join(l.Dir, fmt.Sprintf("output%d", l.runs))}
+	must(os.Mkdir(out.dir, 0o700))
+	p, err = runner.PlanUnsigned(permit.New(), runner.Order{Job: "case", Tier: j.tier, Net: jobspec.NetNone, Spec: spec, Pins: set,
+		Run: fmt.Sprintf("run%d", l.runs), Account: l.account, Outputs: out, Host: l.host})
+	if err != nil {
+		set.Close()
+		return nil, nil, nil, err
+	}
+	return p, out, func() { set.Close() }, nil
+}
+
+func (j Job) requests(role jobspec.Role, real string) []pin.Request {
+	all := []pin.Request{{Use: jobspec.UseBound, Role: role, Path: real}}
+	if j.cwd != "" {
+		all = append(all, pin.Request{Use: jobspec.UseCwd, Path: j.cwd})
+	}
+	for _, more := range []struct {
+		use   jobspec.Use
+		paths []string
+	}{{jobspec.UseRead, j.read}, {jobspec.UseWrite, j.write}, {jobspec.UseDeny, j.deny}} {
+		for _, p := range more.paths {
+			all = append(all, pin.Request{Use: more.use, Path: p})
+		}
+	}
+	return all
+}
+
+// kept is the store of outputs of one run.
+type kept struct{ dir string }
+
+// Create makes the file of a stream.
+func (k *kept) Create(stream string) (*os.File, error) {
+	return os.Create(filepath.Join(k.dir, stream))
+}
+
+func (k *kept) text(stream string) string {
+	b, err := os.ReadFile(filepath.Join(k.dir, stream))
+	must(err)
+	return string(b)
+}
+
+// Result is a run that is over.
+type Result struct {
+	End      record.End
+	Facts    record.Facts
+	Out, Err string
+}
+
+// start prepares and releases a job.
+func (l *Lab) start(j Job) (runner.Process, *kept, record.Facts, error) {
+	p, out, done, err := l.plan(j)
+	if err != nil {
+		return nil, nil, record.Facts{}, err
+	}
+	defer done()
+	armed, err := l.Backend.Prepare(l.ctx, p)
+	if err != nil {
+		return nil, nil, record.Facts{}, err
+	}
+	proc, err := armed.Release()
+	return proc, out, armed.Facts(), err
+}
+
+// run runs a job to its end.
+func (l *Lab) run(j Job) (Result, error) {
+	proc, out, facts, err := l.start(j)
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{End: proc.Wait(), Facts: facts, Out: out.text("out"), Err: out.text("err")}, nil
+}
+
+// succeed runs a job that must end with 0 and returns its output.
+func (l *Lab) succeed(j Job) (string, error) {
+	r, err := l.run(j)
+	if err != nil {
+		return "", err
+	}
+	if r.End.Outcome != record.OutcomeSucceeded {
+		return "", fmt.Errorf("ended as %s, exit code %d, signal %q, %v; %s%s", r.End.Outcome, r.End.ExitCode, r.End.Signal, r.End.Reasons, r.Out, r.Err)
+	}
+	return r.Out, nil
+}
+
+// answers runs the victim and returns what the kernel answered, by name.
+func (l *Lab) answers(j Job) (map[string]string, error) {
+	out, err := l.succeed(j)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]string{}
+	for line := range strings.Lines(out) {
+		name, answer, _ := strings.Cut(strings.TrimSpace(line), " ")
+		all[name] = answer
+	}
+	return all, nil
+}
+
+// refused reports whether a run that must not succeed was refused or failed.
+func refused(err error) bool {
+	var no *runner.Refusal
+	return errors.As(err, &no)
+}

@@ -1,0 +1,74 @@
+package runnertest
+
+import (
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/sbxcron/sbxcron/runner"
+)
+
+// Case is one promise. Weak names cases that a backend without any sandbox
+// breaks: a suite in which those pass does not measure.
+type Case struct {
+	Name  string
+	Weak  bool // an unsandboxed backend fails this case
+	Check func(*Lab) error
+}
+
+// Missing is the error of a case that needs a tool that is not there.
+type Missing struct{ Tool string }
+
+func (m *Missing) Error() string { return m.Tool + " is not installed" }
+
+// Run runs every case against backends that open makes. TestMain must call
+// pin.ChildMain first.
+func Run(t *testing.T, open func() runner.Backend) {
+	b := open()
+	shop, err := newShop(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			lab, err := shop.lab(t, b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = c.Check(lab)
+			var missing *Missing
+			if errors.As(err, &missing) {
+				t.Skip(err)
+			}
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// Cases are all cases.
+func Cases() []Case {
+	var all []Case
+	for _, part := range [][]Case{viewCases(), confinementCases(), fileCases(), lifeCases(), byteCases(), programCases()} {
+		all = append(all, part...)
+	}
+	return all
+}
+
+// firstError runs checks until one fails.
+func firstError(checks ...func() error) error {
+	for _, f := range checks {
+		if err := f(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func wantText(what, got, want string) error {
+	if got != want {
+		return fmt.Errorf("%s is %q, want %q", what, got, want)
+	}
+	return nil
+}
