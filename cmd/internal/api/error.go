@@ -63,7 +63,8 @@ func New(code jobspec.Code, message string) *Error {
 
 // complete fills what follows from the code.
 func (e *Error) complete() *Error {
-	e.Exit, e.Class = e.ErrCode.Exit()
+	class := e.ErrCode.Class()
+	e.Exit, e.Class = class.Exit(), string(class)
 	if e.Help == "" {
 		e.Help = e.ErrCode.Remedy()
 	}
@@ -72,12 +73,12 @@ func (e *Error) complete() *Error {
 
 // HTTPStatus is the status that carries e over the socket.
 func (e *Error) HTTPStatus() int {
-	switch e.Class {
-	case "not_found":
+	switch jobspec.Class(e.Class) {
+	case jobspec.ClassNotFound:
 		return http.StatusNotFound
-	case "noperm":
+	case jobspec.ClassDenied:
 		return http.StatusForbidden
-	case "conflict", "tempfail":
+	case jobspec.ClassConflict, jobspec.ClassBusy:
 		return http.StatusConflict
 	default:
 		return http.StatusUnprocessableEntity

@@ -147,3 +147,25 @@ type OpFile struct {
 	Created   jobspec.Instant   `json:"created"`
 	Revoked   bool              `json:"revoked"` // revoked by now
 }
+
+// ReasonsOf lists why a decision said no.
+func ReasonsOf(d jobspec.Decision) []Reason {
+	var all []Reason
+	for _, c := range d.Refusals() {
+		all = append(all, Reason{Code: c.Code, Layer: c.Layer, Rule: c.Rule, Target: c.Target, Detail: c.Detail, Remedy: c.Remedy})
+	}
+	return all
+}
+
+// Text is the reason in words, without its remedy.
+func (r Reason) Text() string {
+	switch {
+	case r.Detail != "" && r.Target != "":
+		return r.Target + ": " + r.Detail
+	case r.Detail != "":
+		return r.Detail
+	case r.Target != "":
+		return string(r.Code) + ": " + r.Target
+	}
+	return string(r.Code)
+}

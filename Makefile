@@ -1,0 +1,45 @@
+# Two commands matter: `make demo` and `make test`. Both set up what they need
+# on a fresh Debian machine with Go, and say what they install.
+
+GO      ?= go
+BIN     := bin/sbxcron
+LDFLAGS := -s -w
+ARCHES  := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
+
+.PHONY: demo test build setup check cross bench soak fuzz clean
+
+demo: setup build
+	@sh testdata/demo/demo.sh $(BIN)
+
+test: setup
+	$(GO) test -race ./...
+
+build:
+	@mkdir -p bin
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/sbxcron
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/sbxbench ./cmd/sbxbench
+
+# setup installs the Debian packages that are missing, and only those.
+setup:
+	@sh .ci/setup
+
+check:
+	@test -z "$$(gofmt -l $$(git ls-files '*.go'))" || { gofmt -l $$(git ls-files '*.go'); exit 1; }
+	$(GO) vet ./...
+
+cross:
+	@for target in $(ARCHES); do \
+	  echo "build $$target"; \
+	  CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) build -o /dev/null ./cmd/sbxcron || exit 1; \
+	  CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) vet ./cmd/sbxcron || exit 1; \
+	done
+
+bench: build
+	bin/sbxbench launch
+
+# soak runs the long loops; their last lines belong into docs/measured.md.
+soak:
+	SBXCRON_TEST_SOAK=1 $(GO) test -count=1 -timeout 60m -v -run 'Soak|Kill|Swap' ./cmd/... ./runner/... ./store/... ./scheduler/...
+
+clean:
+	rm -rf bin

@@ -1,0 +1,153 @@
+package cmd_test
+
+import (
+	"encoding/json"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/sbxcron/sbxcron/"
+
+type listed struct {
+	ImportPath, Dir string
+	Standard        bool
+	Imports         []string
+	Deps            []string
+	GoFiles         []string
+}
+
+// list asks the go command about every package of the module.
+func list(t *testing.T) []listed {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,Imports,Deps,GoFiles", "./...")
+	cmd.Dir = ".."
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	var all []listed
+	for dec := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p listed
+		if err := dec.Decode(&p); err == io.EOF {
+			return all
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, p)
+	}
+}
+
+// rooms says what each room may import of ours. The longest prefix of a package
+// counts; a package may always import its own subpackages.
+var rooms = []struct {
+	pkg  string
+	may  []string
+	why  string
+	only bool // and nothing beyond the standard library
+}{
+	{"jobspec/jobtoml", []string{"jobspec"}, "TOML stays out of the package that decides", false},
+	{"jobspec/record", []string{"jobspec"}, "the form of the ledger's lines is shared by scheduler, runner and store", true},
+	{"jobspec/canon", nil, "the signed form depends on nothing that can change", true},
+	{"jobspec", []string{"signing/statement"}, "what a job is knows neither keys nor files", true},
+	{"signing/statement", []string{"signing/internal/seal"}, "the verified type is a leaf", true},
+	{"signing/internal/seal", nil, "the token is a leaf", true},
+	{"signing", nil, "signing knows bytes and keys, never jobs", false},
+	{"store", []string{"jobspec", "signing/statement"}, "the store remembers; it decides nothing", false},
+	{"scheduler", []string{"jobspec", "signing/statement"}, "the scheduler declares what it needs; cmd joins the rooms", false},
+	{"runner/stub", nil, "the emitter runs nothing and knows nothing", true},
+	{"runner/seccomp", nil, "a filter is data", false},
+	{"runner", []string{"jobspec", "signing/statement"}, "only a statement and a decision reach the runner", false},
+	{"cmd", []string{""}, "cmd joins the rooms", false},
+	{"testdata", []string{""}, "programs of the tests", false},
+}
+
+func TestImportsFollowTheTableOfRooms(t *testing.T) {
+	for _, p := range list(t) {
+		rel := strings.TrimPrefix(p.ImportPath, module)
+		i := slices.IndexFunc(rooms, func(r struct {
+			pkg  string
+			may  []string
+			why  string
+			only bool
+		}) bool {
+			return rel == r.pkg || strings.HasPrefix(rel, r.pkg+"/")
+		})
+		if i < 0 {
+			t.Errorf("%s lies in no room", rel)
+			continue
+		}
+		room := rooms[i]
+		for _, imp := range p.Imports {
+			ours, isOurs := strings.CutPrefix(imp, module)
+			switch {
+			case isOurs && !mayImport(room.pkg, room.may, ours):
+				t.Errorf("%s imports %s: %s", rel, ours, room.why)
+			case !isOurs && room.only && strings.Contains(strings.Split(imp, "/")[0], "."):
+				t.Errorf("%s imports %s, but only the standard library may be used: %s", rel, imp, room.why)
+			}
+		}
+	}
+}
+
+func mayImport(room string, may []string, imp string) bool {
+	for _, ok := range append([]string{room}, may...) {
+		if ok == "" || imp == ok || strings.HasPrefix(imp, ok+"/") {
+			return true
+		}
+	}
+	return false
+}
+
+// The service must not be able to read an owner's private key or to ask an agent.
+func TestTheServiceHasNoPartThatReadsOwnersKeys(t *testing.T) {
+	for _, p := range list(t) {
+		rel := strings.TrimPrefix(p.ImportPath, module)
+		if rel != "cmd/internal/daemon" && rel != "cmd/internal/engine" && rel != "scheduler" && rel != "store" && rel != "signing" && !strings.HasPrefix(rel, "runner") {
+			continue
+		}
+		for _, dep := range p.Deps {
+			if dep == module+"signing/keysource" || dep == "golang.org/x/crypto/ssh/agent" {
+				t.Errorf("%s depends on %s", rel, dep)
+			}
+		}
+	}
+}
+
+func TestBackendsDoNotImportEachOther(t *testing.T) {
+	backends := []string{"runner/bwrap"}
+	for _, p := range list(t) {
+		rel := strings.TrimPrefix(p.ImportPath, module)
+		for _, b := range backends {
+			if rel != b && slices.Contains(backends, rel) && slices.Contains(p.Imports, module+b) {
+				t.Errorf("%s imports %s", rel, b)
+			}
+		}
+	}
+}
+
+func TestEveryPackageSaysWhatItPromises(t *testing.T) {
+	for _, p := range list(t) {
+		if len(p.GoFiles) == 0 {
+			continue
+		}
+		found := false
+		for _, f := range p.GoFiles {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, f), nil, parser.PackageClauseOnly|parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found = found || file.Doc != nil
+		}
+		if !found {
+			t.Errorf("%s has no package comment", p.ImportPath)
+		}
+	}
+}

@@ -1,0 +1,190 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/cmd/internal/ui"
+	"github.com/sbxcron/sbxcron/jobspec"
+)
+
+type explainOptions struct{ file string }
+
+func newExplain(a *App) *cobra.Command {
+	var o explainOptions
+	cmd := &cobra.Command{
+		Use:   "explain NAME or RUN",
+		Short: "Say what a job may do, whether it would run now, or why a run went as it did",
+		Args:  cobra.MaximumNArgs(1),
+		RunE: work(func(ctx context.Context, args []string) error {
+			if (len(args) == 1) == (o.file != "") {
+				return usageError("name one of a job, a run, and -f FILE")
+			}
+			return a.explain(ctx, o, args)
+		}),
+	}
+	cmd.Flags().StringVarP(&o.file, "file", "f", "", "a job.toml that is not signed yet")
+	return cmd
+}
+
+func (a *App) explain(ctx context.Context, o explainOptions, args []string) error {
+	return a.service(ctx, func(svc api.Service) error {
+		x, err := a.explanation(ctx, svc, o, args)
+		if err != nil {
+			return err
+		}
+		if a.flags.json {
+			return a.item("explain", x)
+		}
+		a.printExplanation(x)
+		return nil
+	})
+}
+
+func (a *App) explanation(ctx context.Context, svc api.Service, o explainOptions, args []string) (api.Explanation, error) {
+	switch {
+	case o.file != "":
+		return a.explainDraft(ctx, svc, o.file)
+	case isRunID(args[0]):
+		return explainRun(ctx, svc, args[0])
+	}
+	name, err := jobArg(args)
+	if err != nil {
+		return api.Explanation{}, err
+	}
+	return svc.Explain(ctx, name)
+}
+
+// explainRun tells of what was, not of what would be: the verdicts and reasons
+// are those of the record.
+func explainRun(ctx context.Context, svc api.Service, id string) (api.Explanation, error) {
+	r, err := svc.Run(ctx, id, false)
+	if err != nil {
+		return api.Explanation{}, err
+	}
+	x := api.Explanation{Job: r.Job, Run: r.Run, Decision: "refuse", Weaker: r.Weaker, Ended: &r}
+	if r.StartedAt != nil {
+		x.Decision = "allow"
+	}
+	if r.Verdicts != nil {
+		x.Verdicts = *r.Verdicts
+	}
+	for _, reason := range r.Reasons {
+		x.Checks = append(x.Checks, jobspec.Check{Step: "record", Verdict: "no", Code: reason.Code, Layer: reason.Layer,
+			Rule: reason.Rule, Target: reason.Target, Detail: reason.Detail, Remedy: reason.Remedy})
+	}
+	// What the job may open is told only when the spec of the run is still the job's.
+	if d, err := svc.Job(ctx, r.Job); err == nil && (jobspec.DigestOf(d.Bytes) == r.Op || d.Op == r.Op) {
+		x.Summary, x.Coverage = d.Summary, d.Coverage
+		if op, err := jobspec.DecodeOp(d.Bytes); err == nil {
+			x.Opens = jobspec.OpensOf(op)
+		}
+	}
+	return x, nil
+}
+
+// isRunID tells runs from jobs: "r-" and 26 characters.
+func isRunID(s string) bool { return len(s) == 28 && strings.HasPrefix(s, "r-") }
+
+func (a *App) printExplanation(x api.Explanation) {
+	switch {
+	case x.Run != "":
+		a.line("run %s of %s", ui.Escape(x.Run), ui.Escape(string(x.Job)))
+	case x.Job != "":
+		a.line("job %s", ui.Escape(string(x.Job)))
+	}
+	for _, s := range x.Summary {
+		a.line("  %s", ui.Escape(s))
+	}
+	a.printEnd(x.Ended)
+	a.line("decision: %s", x.Decision)
+	v := x.Verdicts
+	a.line("  identity %s, capability %s, resources %s, consent %s", v.Identity, v.Capability, v.Resources, v.Consent)
+	for _, c := range x.Checks {
+		a.printCheck(c)
+	}
+	for _, w := range x.Weaker {
+		a.line("reduces security: %s", ui.Escape(w))
+	}
+	a.printOpens(x.Opens)
+	for _, what := range slices.Sorted(maps.Keys(x.Coverage)) {
+		a.line("coverage: %s is %s", ui.Escape(what), ui.Escape(x.Coverage[what]))
+	}
+}
+
+// printEnd says how a run went.
+func (a *App) printEnd(r *api.Run) {
+	if r == nil {
+		return
+	}
+	a.line("ended: %s, trigger %s, backend %s, probe %s", outcomeWords(*r), orDash(r.Trigger), orDash(r.Backend), orDash(r.Probe))
+	if len(r.Layers) > 0 {
+		a.line("measured inside before it started: %s", ui.Escape(strings.Join(r.Layers, ", ")))
+	}
+	for _, d := range r.Denials {
+		a.line("stopped: %s %s, %s, %d times", d.Code, ui.Escape(d.Target), d.Certainty, d.Count)
+	}
+	if len(r.Denials) > 0 {
+		a.line("nothing asked for permission; had it asked, the answer would have been no")
+	}
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return ui.Escape(s)
+}
+
+func (a *App) printCheck(c jobspec.Check) {
+	if c.Verdict == "yes" {
+		text := c.Step
+		if c.Detail != "" {
+			text += ": " + c.Detail
+		}
+		a.line("  yes  %s", ui.Escape(text))
+		return
+	}
+	a.line("  NO   %s: %s", ui.Escape(c.Step), ui.Escape(reasonLine(reasonOf(c))))
+	if c.Remedy != "" {
+		a.line("       do: %s", ui.Escape(c.Remedy))
+	}
+}
+
+func reasonOf(c jobspec.Check) api.Reason {
+	return api.Reason{Code: c.Code, Layer: c.Layer, Rule: c.Rule, Target: c.Target, Detail: c.Detail, Remedy: c.Remedy}
+}
+
+func (a *App) printOpens(o jobspec.Opens) {
+	for _, row := range []struct {
+		name  string
+		paths []string
+	}{{"may read", o.Read}, {"may write", o.Write}, {"may reach", o.Hosts}, {"credentials", o.Credentials}, {"sockets", o.Sockets}} {
+		if len(row.paths) > 0 {
+			a.line("%s: %s", row.name, ui.Escape(strings.Join(row.paths, ", ")))
+		}
+	}
+}
+
+// refusalError turns the findings of a decision into one error that names all.
+func refusalError(job jobspec.Name, checks []jobspec.Check) error {
+	if len(checks) == 0 {
+		return api.New(jobspec.CodeInternal, fmt.Sprintf("job %q is refused without a reason", job))
+	}
+	first := checks[0]
+	e := api.New(first.Code, fmt.Sprintf("job %q is refused: %d finding(s)", job, len(checks)))
+	e.Job = job
+	if first.Remedy != "" {
+		e.Help = first.Remedy
+	}
+	for _, c := range checks {
+		e.Reasons = append(e.Reasons, reasonOf(c))
+	}
+	return e
+}

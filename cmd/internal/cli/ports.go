@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"context"
+	"time"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/cmd/internal/doctor"
+	"github.com/sbxcron/sbxcron/cmd/internal/examine"
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/signing"
+	"github.com/sbxcron/sbxcron/signing/keysource"
+	"github.com/sbxcron/sbxcron/store"
+)
+
+// Ports are what the command line needs of the rest of the program. wire.go
+// fills them.
+type Ports struct {
+	// Service opens the installation below root ("" for that of the uid): over
+	// its socket while a service listens, else on the files.
+	Service func(ctx context.Context, root string) (api.Service, error)
+	// Site reads the configuration of that installation.
+	Site func(root string) (Site, error)
+	// Folders are those of a new installation.
+	Folders func(root string) (store.Dirs, error)
+	// Key finds a signing key. Nothing is asked and nothing signed yet.
+	Key func(ctx context.Context, s keysource.Source) (keysource.Signer, error)
+	// Probes are what doctor looks at.
+	Probes func(ctx context.Context, root string) (doctor.Facts, error)
+	// Daemon runs the service until ctx ends.
+	Daemon func(ctx context.Context, o DaemonOptions) error
+}
+
+// Site is the configuration of one installation, read with the caller's rights.
+type Site interface {
+	// Trust is allowed_signers and revoked_keys.
+	Trust() (*signing.Trust, error)
+	// Pin is the remembered head.
+	Pin() (store.Pin, error)
+	// DefaultKey is the key that init recorded: a path or a fingerprint, "" for none.
+	DefaultKey() (string, error)
+	// Policy is policy.toml, checked, and its text.
+	Policy() (*jobspec.Policy, []byte, error)
+	// Candidate makes the op of a draft. It looks at everything that the draft
+	// names with the rights of the account that the job would run as; relative
+	// paths lie below base.
+	Candidate(ctx context.Context, d *jobspec.Draft, at examine.Position, base string) (*jobspec.Op, error)
+	// Examine gathers what Decide needs to judge op at add. identity says why
+	// the key does not count, "" if it does.
+	Examine(ctx context.Context, op *jobspec.Op, identity jobspec.Code, detail string) (jobspec.Input, error)
+}
+
+// DaemonOptions are the flags of the service.
+type DaemonOptions struct {
+	Root        string
+	LogFormat   string        // text or json
+	MaxParallel int           // 0: twice the number of CPUs
+	Drain       time.Duration // from SIGTERM to the end of running jobs
+	Version     string
+}

@@ -1,0 +1,111 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"time"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/cmd/internal/examine"
+	"github.com/sbxcron/sbxcron/jobspec"
+)
+
+// place is where the next op about a job stands: the head of the chain, and
+// what is known of the job.
+type place struct {
+	head api.Head
+	now  time.Time // the service's effective time, never before the last op
+	job  *api.JobDetail
+}
+
+// findPlace asks the service for the head, holds it against the pin, and looks
+// the job up.
+func (a *App) findPlace(ctx context.Context, svc api.Service, site Site, name jobspec.Name) (place, error) {
+	head, err := a.pinnedHead(ctx, svc, site)
+	if err != nil {
+		return place{}, err
+	}
+	p := place{head: head, now: head.Now}
+	if p.now.IsZero() {
+		p.now = a.Now()
+	}
+	if last := head.Created.Time(); p.now.Before(last) {
+		p.now = last
+	}
+	d, err := svc.Job(ctx, name)
+	switch {
+	case err == nil:
+		p.job = &d
+	case api.Wrap(err).ErrCode != jobspec.CodeJobUnknown:
+		return place{}, err
+	}
+	return p, nil
+}
+
+// headTries bounds how often a head is asked for again because another op was
+// committed between asking and looking at the pin.
+const headTries = 3
+
+// pinnedHead refuses a service that offers another head than the one that was
+// last committed: it would make the owner sign onto a chain that was cut back
+// or swapped.
+func (a *App) pinnedHead(ctx context.Context, svc api.Service, site Site) (api.Head, error) {
+	var head api.Head
+	for range headTries {
+		var err error
+		if head, err = svc.Head(ctx); err != nil {
+			return api.Head{}, err
+		}
+		pin, err := site.Pin()
+		if errors.Is(err, fs.ErrPermission) {
+			a.say("note: the pin cannot be read by you, so the head was not held against it")
+			return head, nil
+		}
+		if err != nil {
+			return api.Head{}, fmt.Errorf("read pin: %w", err)
+		}
+		if pin.Host != head.Host {
+			return api.Head{}, api.New(jobspec.CodeHostMismatch, fmt.Sprintf("the service is host %q, the pin names %q", head.Host, pin.Host))
+		}
+		if pin.Seq+1 == head.Seq && pin.Digest == head.Prev {
+			return head, nil
+		}
+	}
+	return api.Head{}, api.New(jobspec.CodeChainRollback,
+		fmt.Sprintf("the service offers op %s as head, which is not the pinned one", head.Prev.Short()))
+}
+
+// live reports whether the job exists now.
+func (p place) live() bool { return p.job != nil && p.job.State != string(jobspec.JobRemoved) }
+
+// revision is that of the next op about the job. It never restarts.
+func (p place) revision() int64 {
+	if p.job == nil {
+		return 1
+	}
+	return p.job.Revision + 1
+}
+
+// check refuses what the chain would refuse, before anybody is asked anything.
+func (p place) check(action jobspec.Action, name jobspec.Name) error {
+	switch {
+	case action == jobspec.Add && p.live():
+		e := api.New(jobspec.CodeJobExists, fmt.Sprintf("job %q exists, revision %d", name, p.job.Revision))
+		e.Job, e.Help = name, "sbxcron replace "+string(name)
+		return e
+	case action != jobspec.Add && !p.live():
+		e := api.New(jobspec.CodeJobUnknown, fmt.Sprintf("no job %q", name))
+		e.Job, e.Help = name, `"sbxcron list" shows the jobs`
+		return e
+	default:
+		return nil
+	}
+}
+
+// position is what makes an op of a draft.
+func (p place) position(action jobspec.Action, o owner) examine.Position {
+	return examine.Position{Host: p.head.Host, Seq: p.head.Seq, Prev: p.head.Prev, Action: action,
+		Revision: p.revision(), Principal: o.principal, Now: p.now}
+}

@@ -1,0 +1,129 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/cmd/internal/ui"
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/scheduler/calendar"
+)
+
+// proposal is an op that may be signed: the very bytes, and what they say. The
+// op is decoded from the bytes, so what is shown is what is signed.
+type proposal struct {
+	op        *jobspec.Op
+	bytes     []byte
+	namespace string
+}
+
+func newProposal(op *jobspec.Op, namespace string) (proposal, error) {
+	raw, err := op.Encode()
+	if err != nil {
+		return proposal{}, err
+	}
+	read, err := jobspec.DecodeOp(raw)
+	if err != nil {
+		return proposal{}, err
+	}
+	return proposal{op: read, bytes: raw, namespace: namespace}, nil
+}
+
+func (p proposal) digest() jobspec.Digest { return jobspec.DigestOf(p.bytes) }
+
+// showProposal tells the owner what is about to be signed. It goes to standard error
+// and is not silenced by -q: nobody signs what was not shown.
+func (a *App) showProposal(p proposal, who owner) {
+	w := a.UI.Err
+	fmt.Fprintf(w, "You are about to sign: %s job %s, revision %d.\n", p.op.Action, ui.Escape(string(p.op.Job)), p.op.Revision)
+	if p.op.Spec != nil {
+		fmt.Fprint(w, "It will run WITHOUT YOU, on its schedule, until it expires or you remove it.\n")
+	}
+	fmt.Fprintln(w)
+	for _, s := range jobspec.Summary(p.op) {
+		fmt.Fprintf(w, "  %s\n", ui.Escape(s))
+	}
+	if p.op.Spec != nil {
+		a.showTimes(p.op)
+	}
+	fmt.Fprintf(w, "\n  op %s\n  host %s, seq %d, namespace %s\n  signed with %s as %s\n\n",
+		p.digest(), p.op.Host, p.op.Seq, p.namespace, who.keyID, ui.Escape(string(p.op.Principal)))
+}
+
+// showTimes lists the next three due instants.
+func (a *App) showTimes(op *jobspec.Op) {
+	c, err := calendar.FromSpec(op.Spec.Schedule, op.Created.Time())
+	if err != nil {
+		return // refused before, with the reason
+	}
+	for _, n := range comingSlots(c, op.Created.Time(), 3) {
+		fmt.Fprintf(a.UI.Err, "  next: %s\n", n.At)
+		for _, note := range n.Notes {
+			fmt.Fprintf(a.UI.Err, "        %s\n", ui.Escape(note))
+		}
+	}
+}
+
+// finishOp shows, asks, signs and submits.
+func (a *App) finishOp(ctx context.Context, svc api.Service, who owner, p proposal, yes bool) error {
+	if !a.flags.json {
+		a.showProposal(p, who)
+	}
+	if err := a.confirm(yes, fmt.Sprintf("Sign with %s as %s?", who.keyID, p.op.Principal)); err != nil {
+		return err
+	}
+	sig, err := who.signer.Sign(ctx, p.namespace, p.bytes)
+	if err != nil {
+		return err
+	}
+	done, err := svc.Submit(ctx, api.Submission{Op: p.bytes, Sig: sig})
+	if err != nil {
+		return submitError(err)
+	}
+	return a.printAccepted(string(p.op.Action), done)
+}
+
+// confirm asks y/N on a terminal. --yes skips that; without a terminal, and
+// with --json, nothing is asked and --yes is needed.
+func (a *App) confirm(yes bool, question string) error {
+	if yes {
+		return nil
+	}
+	missing := needFlag("--yes, after you have read what --dry-run prints", "nothing was signed: there is nobody to ask")
+	if a.flags.json {
+		return missing
+	}
+	ok, err := a.UI.Confirm(question)
+	switch {
+	case errors.Is(err, ui.ErrNoTerminal):
+		return missing
+	case err != nil:
+		return err
+	case !ok:
+		return ownError(codeNotConfirmed, jobspec.ClassOther, "", "nothing was signed, nothing was stored")
+	default:
+		return nil
+	}
+}
+
+// submitError adds what to do when the head has moved: what was signed names
+// another predecessor and is of no use any more.
+func submitError(err error) error {
+	e := *api.Wrap(err)
+	if e.ErrCode == jobspec.CodeHeadMoved || e.ErrCode == jobspec.CodeSeqInvalid {
+		e.Help = "another op came first; what was signed is not used again: run the command once more"
+	}
+	return &e
+}
+
+func (a *App) printAccepted(what string, done api.Accepted) error {
+	if a.flags.json {
+		return a.item(what, done)
+	}
+	t := a.UI.Table("JOB", "REVISION", "SEQ", "OP", "NEXT")
+	t.Row(string(done.Job), fmt.Sprint(done.Revision), fmt.Sprint(done.Seq), done.Op.String(), a.UI.Time(done.Next, a.Now()))
+	_, err := t.WriteTo(a.UI.Out)
+	return err
+}

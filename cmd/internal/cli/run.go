@@ -1,0 +1,130 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+)
+
+// Statuses that only run --wait has (see help.go).
+const (
+	exitTimedOut   = 124
+	exitNotStarted = 125
+	exitSignal     = 128
+)
+
+type runOptions struct {
+	job  jobspec.Name
+	wait bool
+}
+
+func newRun(a *App) *cobra.Command {
+	var o runOptions
+	cmd := &cobra.Command{
+		Use:   "run NAME",
+		Short: "Run a job now, through the same gate and in the same sandbox",
+		Long: `Run a job now. It is verified, judged and confined exactly as at its schedule; the
+record says who asked. With --wait the exit status is the job's own; see
+"sbxcron help exit-codes".`,
+		Args: cobra.ExactArgs(1),
+		RunE: work(func(ctx context.Context, args []string) (err error) {
+			if o.job, err = jobArg(args); err != nil {
+				return err
+			}
+			return a.run(ctx, o)
+		}),
+	}
+	cmd.Flags().BoolVar(&o.wait, "wait", false, "wait for the end and exit with the job's status")
+	return cmd
+}
+
+func (a *App) run(ctx context.Context, o runOptions) error {
+	if !a.Platform.Runs() {
+		return a.platformRefusal("run")
+	}
+	return a.service(ctx, func(svc api.Service) error {
+		r, err := svc.Start(ctx, o.job)
+		if err == nil && o.wait && r.Outcome == outcomeRunning {
+			r, err = svc.Run(ctx, r.Run, true)
+		}
+		if err == nil && (o.wait || r.Outcome != outcomeRunning) {
+			err = runError(r)
+		}
+		if err != nil {
+			return waitStatus(o, r, err)
+		}
+		return a.printRun(r)
+	})
+}
+
+// outcomeRunning is what api gives for a run that has not ended.
+const outcomeRunning = "running"
+
+// waitStatus picks the exit status of --wait for a run that did not succeed.
+func waitStatus(o runOptions, r api.Run, err error) error {
+	if !o.wait {
+		return err
+	}
+	if r.StartedAt == nil {
+		return withStatus{err, exitNotStarted}
+	}
+	return withStatus{err, endStatus(r)}
+}
+
+// runError says why a run did not succeed, nil when it did.
+func runError(r api.Run) error {
+	if r.Outcome == string(record.OutcomeSucceeded) {
+		return nil
+	}
+	e := api.New(jobspec.CodeInternal, fmt.Sprintf("run %s of job %q: %s", r.Run, r.Job, outcomeWords(r)))
+	e.ErrCode, e.Exit, e.Class, e.Help = codeRunEnded, jobspec.ClassOther.Exit(), string(jobspec.ClassOther), runHint(r)
+	if len(r.Reasons) > 0 {
+		code := r.Reasons[0].Code
+		e.ErrCode, e.Exit, e.Class = code, code.Class().Exit(), string(code.Class())
+		if remedy := code.Remedy(); remedy != "" {
+			e.Help = remedy
+		}
+	}
+	e.Job, e.Reasons = r.Job, r.Reasons
+	return e
+}
+
+func runHint(r api.Run) string {
+	if r.StartedAt == nil {
+		return fmt.Sprintf("sbxcron explain %s", r.Job)
+	}
+	return fmt.Sprintf("sbxcron explain %s; sbxcron logs %s", r.Run, r.Run)
+}
+
+// endStatus is the exit status of a run that started and did not succeed. It is
+// never 0.
+func endStatus(r api.Run) int {
+	switch {
+	case r.Outcome == string(record.OutcomeTimedOut):
+		return exitTimedOut
+	case r.Outcome == string(record.OutcomeLost):
+		return exitNotStarted
+	case r.Signal != "":
+		return exitSignal + signalNumber(r.Signal)
+	case r.ExitCode != nil && *r.ExitCode != 0:
+		return int(*r.ExitCode)
+	case r.Outcome == string(record.OutcomeDenied):
+		return jobspec.ClassDenied.Exit()
+	default:
+		return jobspec.ClassOther.Exit()
+	}
+}
+
+func (a *App) printRun(r api.Run) error {
+	if a.flags.json {
+		return a.item("run", r)
+	}
+	a.line("%s", r.Run)
+	a.say("%s of job %s: %s", r.Run, r.Job, outcomeWords(r))
+	return nil
+}

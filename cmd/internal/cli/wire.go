@@ -1,0 +1,199 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/cmd/internal/client"
+	"github.com/sbxcron/sbxcron/cmd/internal/config"
+	"github.com/sbxcron/sbxcron/cmd/internal/engine"
+	"github.com/sbxcron/sbxcron/cmd/internal/examine"
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/runner/pin"
+	"github.com/sbxcron/sbxcron/runner/throwaway"
+	"github.com/sbxcron/sbxcron/signing"
+	"github.com/sbxcron/sbxcron/signing/keysource"
+	"github.com/sbxcron/sbxcron/store"
+	"github.com/sbxcron/sbxcron/store/safefile"
+)
+
+// Wire joins the command line to the rest of the program. It is the one place
+// that knows concrete types.
+func Wire(version string, now func() time.Time) Ports {
+	w := wiring{version: version, now: now}
+	return Ports{
+		Service: w.service,
+		Site:    w.openSite,
+		Folders: w.folders,
+		Key:     func(ctx context.Context, s keysource.Source) (keysource.Signer, error) { return s.Open(ctx) },
+		Probes:  w.probes,
+		Daemon:  w.daemonPort(),
+	}
+}
+
+type wiring struct {
+	version string
+	now     func() time.Time
+}
+
+// locate finds the installation that a command is about: the one below root,
+// else the caller's own, else, for somebody who has none, that of root.
+func locate(root string) (config.Site, error) {
+	site, err := config.Find(root)
+	if err != nil || root != "" || site.System() {
+		return site, err
+	}
+	if system := config.System(); !exists(site.Host()) && !exists(site.ChainDB()) && exists(system.Host()) {
+		return system, nil
+	}
+	return site, nil
+}
+
+// owns reports whether the caller may open the files of site.
+func owns(site config.Site) bool { return site.UID == max(os.Getuid(), 0) }
+
+// folders are where init makes an installation: never root's, for a user.
+func (w wiring) folders(root string) (store.Dirs, error) {
+	if root != "" {
+		if err := os.MkdirAll(root, 0o700); err != nil {
+			return store.Dirs{}, fmt.Errorf("make folder %q: %w", root, err)
+		}
+	}
+	site, err := config.Find(root)
+	return site.Dirs, err
+}
+
+func (w wiring) service(ctx context.Context, root string) (api.Service, error) {
+	site, err := locate(root)
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.Dial(ctx, site.Socket(), site.UID)
+	switch {
+	case err == nil:
+		return c, nil
+	case api.Wrap(err).ErrCode != jobspec.CodeServiceDown || !owns(site):
+		return nil, err
+	}
+	return w.engine(site)
+}
+
+func (w wiring) engine(site config.Site) (api.Service, error) {
+	x, done, err := w.examiner(site)
+	if err != nil {
+		return nil, err
+	}
+	e, err := engine.Open(engine.Options{Site: site, Clock: w.now, BootID: bootID(), Version: w.version, Examiner: x,
+		Outputs: store.NewOutputs(site.Dirs, nil), Disk: store.RealDisk{}})
+	if err != nil {
+		done()
+		return nil, err
+	}
+	return &ownEngine{e, done}, nil
+}
+
+// ownEngine gives back what its examiner held, too.
+type ownEngine struct {
+	*engine.Engine
+	done func()
+}
+
+func (e *ownEngine) Close() error {
+	defer e.done()
+	return e.Engine.Close()
+}
+
+// examiner looks at specs with the rights of this process.
+func (w wiring) examiner(site config.Site) (*examine.Examiner, func(), error) {
+	binary, err := os.Executable()
+	if err != nil {
+		return nil, nil, fmt.Errorf("find own program: %w", err)
+	}
+	sandbox, done := newSandbox(w.now)
+	x := &examine.Examiner{Site: site, Sandbox: sandbox, Cache: pin.NewCache(w.now), Bwrap: bwrapPath, Binary: binary, Now: w.now}
+	if key, err := defaultKey(site); err == nil && filepath.IsAbs(key) {
+		x.KeyFiles = []string{key}
+	}
+	return x, done, nil
+}
+
+func (w wiring) openSite(root string) (Site, error) {
+	site, err := locate(root)
+	if err != nil {
+		return nil, err
+	}
+	return &ownSite{site: site, w: w}, nil
+}
+
+// ownSite is a Site on the files of CONF.
+type ownSite struct {
+	site config.Site
+	w    wiring
+}
+
+func (s *ownSite) Trust() (*signing.Trust, error) { return s.site.Trust() }
+func (s *ownSite) Pin() (store.Pin, error)        { return store.ReadPin(s.site.Dirs) }
+func (s *ownSite) DefaultKey() (string, error)    { return defaultKey(s.site) }
+
+const maxKeyRef = 4 << 10
+
+// defaultKey reads which key init recorded. It is for the owner alone; others
+// name theirs.
+func defaultKey(site config.Site) (string, error) {
+	if !owns(site) {
+		return "", nil
+	}
+	text, err := safefile.Read(filepath.Join(site.Conf, keyFile), safefile.Options{MaxBytes: maxKeyRef, UID: site.UID})
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return string(bytes.TrimSuffix(text, []byte("\n"))), err
+}
+
+const maxPolicy = 1 << 20
+
+func (s *ownSite) Policy() (*jobspec.Policy, []byte, error) {
+	var serial int64
+	if p, err := s.Pin(); err == nil {
+		serial = p.PolicySerial
+	}
+	p, err := s.site.Policy(serial)
+	if err != nil {
+		return nil, nil, err
+	}
+	text, err := safefile.Read(s.site.Dirs.Policy(), safefile.Options{MaxBytes: maxPolicy, UID: s.site.UID})
+	if err == nil && jobspec.DigestOf(text) != p.Digest {
+		err = fmt.Errorf("read %q: it changed while it was read", s.site.Dirs.Policy())
+	}
+	return p, text, err
+}
+
+func (s *ownSite) Candidate(ctx context.Context, d *jobspec.Draft, at examine.Position, base string) (*jobspec.Op, error) {
+	x, done, err := s.w.examiner(s.site)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return x.Candidate(ctx, d, at, base)
+}
+
+func (s *ownSite) Examine(ctx context.Context, op *jobspec.Op, identity jobspec.Code, detail string) (jobspec.Input, error) {
+	x, done, err := s.w.examiner(s.site)
+	if err != nil {
+		return jobspec.Input{}, err
+	}
+	defer done()
+	e, err := x.Examine(ctx, jobspec.PhaseAdd, examine.Subject{Op: op, Identity: identity, IdentityDetail: detail}, throwaway.First)
+	if err != nil {
+		return jobspec.Input{}, err
+	}
+	defer e.Close()
+	return e.Input, nil
+}

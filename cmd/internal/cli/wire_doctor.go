@@ -1,0 +1,131 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/pem"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/client"
+	"github.com/sbxcron/sbxcron/cmd/internal/config"
+	"github.com/sbxcron/sbxcron/cmd/internal/doctor"
+	"github.com/sbxcron/sbxcron/scheduler/calendar"
+	"github.com/sbxcron/sbxcron/store"
+	"github.com/sbxcron/sbxcron/store/safefile"
+)
+
+// probes gathers what doctor judges. It changes nothing.
+func (w wiring) probes(ctx context.Context, root string) (doctor.Facts, error) {
+	site, err := locate(root)
+	if err != nil {
+		return doctor.Facts{}, err
+	}
+	f := doctor.Facts{Platform: runtime.GOOS, System: site.System(), UID: site.UID, Now: w.now(), Zone: zoneName()}
+	f.Kernel()
+	f.Files = fileFacts(site)
+	if p, err := store.ReadPin(site.Dirs); err == nil {
+		f.HighestSeen = p.Time.Time()
+	}
+	sandbox, done := newSandbox(w.now)
+	defer done()
+	f.Sandbox = sandbox.Probe(ctx)
+	f.Key = keyFact(site)
+	w.askService(ctx, site, &f)
+	return f, nil
+}
+
+func (w wiring) askService(ctx context.Context, site config.Site, f *doctor.Facts) {
+	c, err := client.Dial(ctx, site.Socket(), site.UID)
+	if err != nil {
+		f.ServiceError = err
+		return
+	}
+	defer c.Close()
+	st, err := c.Status(ctx)
+	f.Service, f.ServicePID, f.ServiceError = err == nil && st.Service, st.PID, err
+}
+
+// fileFacts looks at everything that must be safe to use. What the caller may
+// not read is passed over where it is not the caller's.
+func fileFacts(site config.Site) []doctor.FileFact {
+	if !exists(site.Host()) {
+		return nil
+	}
+	var facts []doctor.FileFact
+	for _, dir := range []string{site.Conf, site.State, site.Run} {
+		facts = append(facts, doctor.FileFact{Path: dir, Err: unlessForeign(site, safefile.CheckDir(dir, site.UID))})
+	}
+	for _, file := range []string{site.Host(), site.AllowedSigners(), site.RevokedKeys(), site.Dirs.Policy(), site.Dirs.Pin(), site.AuditKey(),
+		filepath.Join(site.Conf, keyFile), site.ChainDB()} {
+		f, err := safefile.Open(file, os.O_RDONLY, safefile.Options{UID: site.UID})
+		if err == nil {
+			err = f.Close()
+		}
+		facts = append(facts, doctor.FileFact{Path: file, Err: unlessForeign(site, err)})
+	}
+	return facts
+}
+
+func unlessForeign(site config.Site, err error) error {
+	if errors.Is(err, fs.ErrPermission) && !owns(site) {
+		return nil
+	}
+	return err
+}
+
+// keyFact looks at the key file that add uses, as the service could.
+func keyFact(site config.Site) doctor.KeyFact {
+	key, err := defaultKey(site)
+	if err != nil || !filepath.IsAbs(key) {
+		return doctor.KeyFact{}
+	}
+	f := doctor.KeyFact{Path: key}
+	text, err := os.ReadFile(key)
+	if err != nil {
+		return f
+	}
+	defer clear(text)
+	block, _ := pem.Decode(text)
+	if block == nil {
+		return f // a public key: the private one is in an agent
+	}
+	defer clear(block.Bytes)
+	f.Readable, f.Encrypted = true, doctor.No
+	if cipher := keyCipher(block.Bytes); cipher != "none" {
+		f.Encrypted = doctor.Yes
+	}
+	return f
+}
+
+// keyCipher reads the name of the cipher, which an OpenSSH private key begins
+// with (PROTOCOL.key in OpenSSH's sources). It reads nothing that is secret.
+func keyCipher(key []byte) string {
+	rest, ok := bytes.CutPrefix(key, []byte("openssh-key-v1\x00"))
+	if !ok || len(rest) < 4 {
+		return ""
+	}
+	n := int64(binary.BigEndian.Uint32(rest))
+	if rest = rest[4:]; n > int64(len(rest)) {
+		return ""
+	}
+	return string(rest[:n])
+}
+
+// zoneName is the name of the machine's zone, "" when it has none that we know.
+func zoneName() string {
+	to, err := os.Readlink("/etc/localtime")
+	if err != nil {
+		return ""
+	}
+	_, name, found := strings.Cut(to, "zoneinfo/")
+	if _, err := calendar.Location(name); !found || err != nil {
+		return ""
+	}
+	return name
+}

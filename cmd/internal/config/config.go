@@ -1,0 +1,184 @@
+// Package config finds an installation and reads what an owner or root wrote
+// into CONF: the trust files, the policy and the default key.
+//
+// Every file is opened without following links and refused unless owner, mode
+// and all parents are right. Nothing is cached that could hide a change, and a
+// file that is not right is an error: an older good copy never stays in force.
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/jobtoml"
+	"github.com/sbxcron/sbxcron/signing"
+	"github.com/sbxcron/sbxcron/store"
+	"github.com/sbxcron/sbxcron/store/safefile"
+)
+
+// Bounds of the files in CONF, in bytes.
+const (
+	maxTrustBytes  = 64 << 10
+	maxPolicyBytes = 1 << 20
+)
+
+// Site is one installation: its folders and whose it is.
+type Site struct {
+	store.Dirs
+}
+
+// Find returns the installation of this process: the one under root where root
+// is named, else the system's for uid 0 and the user's for anybody else. The
+// home is that of the passwd entry; no variable picks a folder.
+func Find(root string) (Site, error) {
+	uid := max(os.Getuid(), 0)
+	if root != "" {
+		d, err := store.RootDirs(root, uid)
+		return Site{d}, err
+	}
+	if uid == 0 {
+		return Site{store.SystemDirs()}, nil
+	}
+	u, err := user.LookupId(strconv.Itoa(uid))
+	if err != nil {
+		return Site{}, fmt.Errorf("find home of uid %d: %w", uid, err)
+	}
+	d, err := store.UserDirs(u.HomeDir, uid)
+	return Site{d}, err
+}
+
+// System returns the installation of root as others see it: its socket, and the
+// public files of CONF.
+func System() Site { return Site{store.SystemDirs()} }
+
+func (s Site) read(path string, limit int64) ([]byte, error) {
+	return safefile.Read(path, safefile.Options{MaxBytes: limit, UID: s.UID})
+}
+
+// TrustFiles are the bytes of both trust files.
+type TrustFiles struct {
+	AllowedSigners, RevokedKeys []byte
+}
+
+// TrustFiles reads both trust files. A missing one is an error: nobody would
+// know who may sign, or what was revoked.
+func (s Site) TrustFiles() (TrustFiles, error) {
+	allowed, err := s.read(s.AllowedSigners(), maxTrustBytes)
+	if err != nil {
+		return TrustFiles{}, &Error{Reason: jobspec.CodeTrustRefused, Path: s.AllowedSigners(), Err: err}
+	}
+	revoked, err := s.read(s.RevokedKeys(), maxTrustBytes)
+	if err != nil {
+		return TrustFiles{}, &Error{Reason: jobspec.CodeTrustRefused, Path: s.RevokedKeys(), Err: err}
+	}
+	if revoked == nil {
+		revoked = []byte{}
+	}
+	return TrustFiles{allowed, revoked}, nil
+}
+
+// Trust reads and accepts the trust files as they are now.
+func (s Site) Trust() (*signing.Trust, error) {
+	f, err := s.TrustFiles()
+	if err != nil {
+		return nil, err
+	}
+	return signing.ParseTrust(f.AllowedSigners, f.RevokedKeys, signing.Algorithms{})
+}
+
+// Policy reads the managed policy as it is now. One older than serial, the
+// highest seen, is refused.
+func (s Site) Policy(serial int64) (*jobspec.Policy, error) {
+	b, err := s.read(s.Dirs.Policy(), maxPolicyBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, &Error{Reason: jobspec.CodePolicyMissing, Path: s.Dirs.Policy(), Err: err}
+	}
+	if err != nil {
+		return nil, &Error{Reason: jobspec.CodePolicyPerms, Path: s.Dirs.Policy(), Err: err}
+	}
+	p, err := jobtoml.ReadPolicy(b)
+	if err != nil {
+		return nil, &Error{Reason: codeOf(err, jobspec.CodePolicyParse), Path: s.Dirs.Policy(), Err: err}
+	}
+	if p.Serial < serial {
+		return nil, &Error{Reason: jobspec.CodePolicyRollback, Path: s.Dirs.Policy(),
+			Err: fmt.Errorf("serial %d is older than %d, which was seen here", p.Serial, serial)}
+	}
+	return p, nil
+}
+
+// codeOf is the code that err carries, or other.
+func codeOf(err error, other jobspec.Code) jobspec.Code {
+	if c, ok := errors.AsType[interface {
+		error
+		Code() string
+	}](err); ok {
+		return jobspec.Code(c.Code())
+	}
+	return other
+}
+
+// Error refuses a file of CONF.
+type Error struct {
+	Reason jobspec.Code
+	Path   string
+	Err    error
+}
+
+func (e *Error) Error() string { return fmt.Sprintf("read %q: %v", e.Path, e.Err) }
+
+// Code is the stable reason.
+func (e *Error) Code() string { return string(e.Reason) }
+
+// Hint is the cause's own advice where it has one, else the code's.
+func (e *Error) Hint() string {
+	if h, ok := errors.AsType[interface {
+		error
+		Hint() string
+	}](e.Err); ok {
+		return h.Hint()
+	}
+	return e.Reason.Remedy()
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// defaultKey is the file in CONF that names the key init was given.
+const (
+	defaultKey  = "key"
+	maxKeyBytes = 4 << 10
+)
+
+// DefaultKey is the key that init recorded, a path or a fingerprint; "" for none.
+func (s Site) DefaultKey() (string, error) {
+	b, err := s.read(filepath.Join(s.Conf, defaultKey), maxKeyBytes)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	return strings.TrimSuffix(string(b), "\n"), nil
+}
+
+// RecordKey remembers the owner's key for later commands: its path or its
+// fingerprint, never key material.
+func (s Site) RecordKey(key string) error {
+	return safefile.Write(filepath.Join(s.Conf, defaultKey), []byte(key+"\n"), 0o600)
+}
+
+// DefaultKeyFile is DefaultKey where it is a path, else "".
+func (s Site) DefaultKeyFile() string {
+	key, err := s.DefaultKey()
+	if err != nil || !filepath.IsAbs(key) {
+		return ""
+	}
+	return strings.TrimSuffix(key, ".pub")
+}

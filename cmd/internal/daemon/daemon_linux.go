@@ -1,0 +1,282 @@
+package daemon
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/config"
+	"github.com/sbxcron/sbxcron/cmd/internal/engine"
+	"github.com/sbxcron/sbxcron/cmd/internal/examine"
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/bwrap"
+	"github.com/sbxcron/sbxcron/runner/pin"
+	"github.com/sbxcron/sbxcron/runner/throwaway"
+	"github.com/sbxcron/sbxcron/scheduler"
+	"github.com/sbxcron/sbxcron/store"
+)
+
+// pruneEvery is how often outputs over age or size are looked for.
+const pruneEvery = time.Hour
+
+// Options are the flags of the service, and what its main wires.
+type Options struct {
+	Site        config.Site
+	Version     string
+	MaxParallel int           // 0: twice the number of CPUs
+	Drain       time.Duration // 0: the scheduler's default
+	Log         *slog.Logger
+	Manager     string // NOTIFY_SOCKET, "" for none
+	Parts       Parts
+}
+
+// Parts are what the service is made of. Real fills them; a test's own main
+// may wrap them.
+type Parts struct {
+	Clock   scheduler.Clock
+	Disk    store.Disk
+	Backend func(runDir string, now func() time.Time) (Sandbox, error)
+	Ledger  func(scheduler.Ledger) scheduler.Ledger
+}
+
+// Sandbox is a backend that lives as long as the service.
+type Sandbox interface {
+	runner.Backend
+	Host() runner.Host
+	Close() error
+}
+
+// Real are the parts of the shipped program.
+func Real() Parts {
+	return Parts{
+		Clock: scheduler.SystemClock{},
+		Disk:  store.RealDisk{},
+		Backend: func(runDir string, now func() time.Time) (Sandbox, error) {
+			return bwrap.New(bwrap.Options{RunDir: runDir, Now: now})
+		},
+		Ledger: func(l scheduler.Ledger) scheduler.Ledger { return l },
+	}
+}
+
+// Run is the life of the service: until ctx ends, or for good. The second value
+// on signals ends it at once.
+func Run(ctx context.Context, o Options, signals <-chan os.Signal) error {
+	if o.Site.System() {
+		if err := shedCapabilities(); err != nil {
+			return err
+		}
+	}
+	d := &daemon{Options: o}
+	if err := d.open(); err != nil {
+		return errors.Join(err, d.close())
+	}
+	err := d.serve(ctx, signals)
+	return errors.Join(err, d.close())
+}
+
+type daemon struct {
+	Options
+	svc     *Service
+	sandbox Sandbox
+	outputs *store.Outputs
+	sched   *scheduler.Scheduler
+}
+
+func (d *daemon) open() error {
+	var err error
+	if d.sandbox, err = d.Parts.Backend(d.Site.Run, d.Parts.Clock.Now); err != nil {
+		return err
+	}
+	binary, err := os.Executable()
+	if err != nil {
+		return fmt.Errorf("find own program: %w", err)
+	}
+	x := &examine.Examiner{Site: d.Site, Sandbox: d.sandbox, Cache: pin.NewCache(d.Parts.Clock.Now), Bwrap: bwrap.Program, Binary: binary}
+	d.outputs = store.NewOutputs(d.Site.Dirs, rand.Reader)
+	e, err := engine.Open(engine.Options{Site: d.Site, Clock: d.Parts.Clock.Now, BootID: BootID(), Version: d.Version,
+		Examiner: x, Outputs: d.outputs, Disk: d.Parts.Disk, Serve: true})
+	if err != nil {
+		return err
+	}
+	x.Now = e.Now
+	d.svc = &Service{Engine: e, since: d.Parts.Clock.Now()}
+	e.Attach(d.svc)
+	if err := e.NoteBoot(os.Getpid()); err != nil && e.Proven() == nil {
+		return err
+	}
+	return d.openScheduler()
+}
+
+// openScheduler makes the scheduler, but where the chain cannot be proven.
+func (d *daemon) openScheduler() error {
+	if err := d.svc.Proven(); err != nil {
+		d.Log.Error("nothing will run", "cause", err.Error())
+		d.svc.why = err
+		return nil
+	}
+	p := ports{e: d.svc.Engine, backend: d.sandbox, host: d.sandbox.Host(), outputs: d.outputs, uids: throwaway.New(throwaway.Sources{}, startingPoint())}
+	clock := effectiveClock{d.Parts.Clock, d.svc.Engine}
+	host, err := store.ReadHost(d.Site.Dirs)
+	if err != nil {
+		return err
+	}
+	d.sched, err = scheduler.New(scheduler.Options{
+		Jobs: p, Verifier: p, Examiner: p, Ledger: d.Parts.Ledger(p), Finisher: p, History: history{d.svc.Engine},
+		Clock: clock, Alarm: scheduler.NewTimer(clock), After: time.After, Random: rand.Reader,
+		Origin:      scheduler.Origin{Host: host, Boot: BootID(), Version: d.Version, PID: int64(os.Getpid())},
+		MaxParallel: d.MaxParallel, Drain: d.Drain, Log: d.Log,
+	})
+	if err != nil {
+		return err
+	}
+	d.svc.sched = d.sched
+	return nil
+}
+
+// startingPoint picks where the search for throw-away uids begins.
+func startingPoint() uint64 {
+	var b [8]byte
+	_, _ = io.ReadFull(rand.Reader, b[:]) // never fails (crypto/rand)
+	return binary.LittleEndian.Uint64(b[:])
+}
+
+// effectiveClock is the wall clock, held against what was stated before.
+type effectiveClock struct {
+	scheduler.Clock
+	e *engine.Engine
+}
+
+func (c effectiveClock) Now() time.Time { return c.e.Now() }
+
+// serve answers and schedules until it is told to stop.
+func (d *daemon) serve(ctx context.Context, signals <-chan os.Signal) error {
+	l, unlink, err := listen(d.Site)
+	if err != nil {
+		return err
+	}
+	defer unlink()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	web := newHTTP(&server{svc: d.svc, who: d.rights(), meter: newMeter()})
+	var all sync.WaitGroup
+	served := make(chan error, 1)
+	all.Go(func() { served <- web.Serve(l) })
+	all.Go(func() { d.prune(ctx) })
+	all.Go(func() { d.obey(ctx, signals, stop) })
+	d.Log.Info("service ready", "state", d.Site.State, "socket", d.Site.Socket(), "pid", os.Getpid())
+	if err := tellManager(d.Manager, "READY=1"); err != nil {
+		d.Log.Warn("service manager", "cause", err.Error())
+	}
+	err = d.schedule(ctx)
+	stop()
+	_ = web.Close() // waiting requests end with the service
+	if cause := <-served; !errors.Is(cause, http.ErrServerClosed) {
+		err = errors.Join(err, cause)
+	}
+	all.Wait()
+	d.Log.Info("service ended")
+	return err
+}
+
+// schedule runs the scheduler, or waits where there is none.
+func (d *daemon) schedule(ctx context.Context) error {
+	if d.sched == nil {
+		<-ctx.Done()
+		return nil
+	}
+	return d.sched.Run(context.WithoutCancel(ctx))
+}
+
+// obey turns the first signal into a shutdown with drain, the second into one at
+// once.
+func (d *daemon) obey(ctx context.Context, signals <-chan os.Signal, stop func()) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case s := <-signals:
+			d.Log.Info("asked to end", "signal", s.String())
+			_ = tellManager(d.Manager, "STOPPING=1") // told where it listens
+			if d.sched == nil {
+				stop()
+				return
+			}
+			d.sched.Shutdown()
+		}
+	}
+}
+
+// prune removes outputs over age or size, now and then every hour.
+func (d *daemon) prune(ctx context.Context) {
+	for {
+		if err := d.pruneOnce(); err != nil {
+			d.Log.Warn("prune outputs", "cause", err.Error())
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(pruneEvery):
+		}
+	}
+}
+
+func (d *daemon) pruneOnce() error {
+	if d.sched == nil {
+		return nil
+	}
+	note := func(gone []store.Removed) error {
+		leaves := make([]*record.Leaf, 0, len(gone))
+		for _, g := range gone {
+			leaves = append(leaves, &record.Leaf{Kind: record.Pruned, Run: g.Run, Count: g.Files, Bytes: g.Bytes})
+		}
+		_, err := d.svc.Append(leaves...)
+		return err
+	}
+	gone, err := d.outputs.Prune(d.svc.Now(), store.DefaultRetention(), d.svc.IsRunning, note)
+	if len(gone) > 0 {
+		d.Log.Info("pruned outputs", "runs", len(gone))
+	}
+	return err
+}
+
+// rights are judged by the policy as it is at each request.
+func (d *daemon) rights() rights {
+	return rights{owner: d.Site.UID, name: accountName, policy: func() (*jobspec.Policy, error) {
+		p, err := store.ReadPin(d.Site.Dirs)
+		if err != nil {
+			return nil, err
+		}
+		return d.Site.Policy(p.PolicySerial)
+	}}
+}
+
+func (d *daemon) close() error {
+	var all []error
+	if d.svc != nil {
+		all = append(all, d.svc.Close())
+	}
+	if d.sandbox != nil {
+		all = append(all, d.sandbox.Close())
+	}
+	return errors.Join(all...)
+}
+
+// BootID is the kernel's id of this boot, "" where there is none (random(4)).
+func BootID() string {
+	b, err := os.ReadFile(filepath.Join("/proc/sys/kernel/random", "boot_id"))
+	if err != nil || len(b) < 36 {
+		return ""
+	}
+	return string(b[:36])
+}

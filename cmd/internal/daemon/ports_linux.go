@@ -1,0 +1,225 @@
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/engine"
+	"github.com/sbxcron/sbxcron/cmd/internal/examine"
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/throwaway"
+	"github.com/sbxcron/sbxcron/scheduler"
+	"github.com/sbxcron/sbxcron/store"
+)
+
+// ports fill what the scheduler needs from the engine and the runner.
+type ports struct {
+	e       *engine.Engine
+	backend runner.Backend
+	host    runner.Host
+	outputs *store.Outputs
+	uids    *throwaway.Pool
+}
+
+// Entries lists what the chain puts in force.
+func (p ports) Entries() ([]scheduler.Entry, error) {
+	all, err := p.e.Intervals()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]scheduler.Entry, 0, len(all))
+	for _, i := range all {
+		out = append(out, scheduler.Entry(i))
+	}
+	return out, nil
+}
+
+// Current verifies a job's op as it is stored now.
+func (p ports) Current(job jobspec.Name) (scheduler.Verified, error) {
+	v, err := p.e.Current(job)
+	if err != nil {
+		return scheduler.Verified{}, refusalOf(err)
+	}
+	return scheduler.Verified{Signed: v.Signed, Identity: v.Refused, Detail: v.Detail}, nil
+}
+
+// refusalOf makes an error with a code the reason in the record.
+func refusalOf(err error) error {
+	if r, ok := errors.AsType[*runner.Refusal](err); ok {
+		return &scheduler.Refusal{Reason: record.Reason{Code: r.Code, Target: r.Target, Detail: r.Detail}}
+	}
+	if c, ok := errors.AsType[interface {
+		error
+		Code() string
+	}](err); ok {
+		return &scheduler.Refusal{Reason: record.Reason{Code: jobspec.Code(c.Code()), Detail: err.Error()}}
+	}
+	return err
+}
+
+// Examine gathers the facts of this moment and decides.
+func (p ports) Examine(ctx context.Context, phase jobspec.Phase, v scheduler.Verified) (scheduler.Examination, error) {
+	if !v.Signed.Valid() {
+		return unverified(v), nil
+	}
+	uid, release, err := p.uid(v.Signed.Op())
+	if err != nil {
+		return nil, err
+	}
+	x, err := p.e.Examine(ctx, phase, engine.Verified{Op: v.Signed.Op(), Signed: v.Signed, Refused: v.Identity, Detail: v.Detail}, uid)
+	if err != nil {
+		release()
+		return nil, refusalOf(err)
+	}
+	return &examination{ports: p, x: x, signed: v.Signed, release: release}, nil
+}
+
+// uid lends a throw-away uid where the op names no account in system mode.
+func (p ports) uid(op *jobspec.Op) (int, func(), error) {
+	if !p.e.Site.System() || !op.Spec.RunAs.IsZero() {
+		return 0, func() {}, nil
+	}
+	lease, err := p.uids.Take()
+	if err != nil {
+		return 0, nil, &scheduler.Refusal{Reason: record.Reason{Code: jobspec.CodeSbxResource, Detail: err.Error()}}
+	}
+	return lease.UID(), lease.Release, nil
+}
+
+// unverified is the ruling over bytes that nobody vouches for.
+type unverified scheduler.Verified
+
+func (u unverified) Allowed() bool { return false }
+
+func (u unverified) Refusals() []jobspec.Check {
+	code := u.Identity
+	if code == "" {
+		code = jobspec.CodeIdentityUnproven
+	}
+	return []jobspec.Check{{Step: "identity", Verdict: "no", Code: code, Detail: u.Detail}}
+}
+
+func (u unverified) Decision() scheduler.Ruling { return u }
+
+func (u unverified) Basis() scheduler.Basis {
+	return scheduler.Basis{Verdicts: jobspec.Verdicts{Identity: jobspec.No}}
+}
+
+func (u unverified) Prepare(context.Context, string) (scheduler.Armed, error) {
+	return nil, &scheduler.Refusal{Reason: record.Reason{Code: jobspec.CodeIdentityUnproven}}
+}
+
+func (u unverified) Close() {}
+
+// examination is one decision with its open files.
+type examination struct {
+	ports
+	x       *examine.Examination
+	signed  jobspec.Signed
+	release func()
+}
+
+func (x *examination) Decision() scheduler.Ruling { return x.x.Decision }
+
+func (x *examination) Basis() scheduler.Basis {
+	b := scheduler.Basis{Verdicts: x.x.Decision.Verdicts, Weaker: x.x.Decision.Weaker,
+		Trust: jobspec.Digest(x.signed.Statement().Trust()), SameUID: !x.e.Site.System()}
+	if p := x.x.Input.Policy; p != nil {
+		b.Policy = p.Digest
+	}
+	return b
+}
+
+// Prepare builds the sandbox from the very files that were looked at.
+func (x *examination) Prepare(ctx context.Context, run string) (scheduler.Armed, error) {
+	plan, err := runner.NewPlan(runner.PlanInput{
+		Signed: x.signed, Decision: x.x.Decision, Pins: x.x.Pins, Run: run, Account: x.account(),
+		Outputs: runOutputs{x.outputs, run}, Host: x.host,
+	})
+	if err != nil {
+		return nil, refusalOf(err)
+	}
+	armed, err := x.backend.Prepare(ctx, plan)
+	if err != nil {
+		return nil, refusalOf(err)
+	}
+	return armedRun{armed}, nil
+}
+
+// account is the kernel identity of the run: that of the opened files.
+func (x *examination) account() runner.Account {
+	a := runner.Account{UID: x.x.Account.UID, GID: x.x.Account.GID, Drop: x.x.Account.Drop}
+	if !a.Drop {
+		a.GID = os.Getgid()
+	}
+	if r := x.x.Op.Spec.RunAs; !r.IsZero() {
+		a.User = r.User
+	}
+	return a
+}
+
+func (x *examination) Close() {
+	x.x.Close()
+	x.release()
+}
+
+// runOutputs makes the files of one run.
+type runOutputs struct {
+	all *store.Outputs
+	run string
+}
+
+func (o runOutputs) Create(stream string) (*os.File, error) { return o.all.Create(o.run, stream) }
+
+// armedRun gives the runner's process as the scheduler's.
+type armedRun struct{ runner.Armed }
+
+func (a armedRun) Release() (scheduler.Process, error) {
+	p, err := a.Armed.Release()
+	if err != nil {
+		return nil, refusalOf(err)
+	}
+	return p, nil
+}
+
+// Seal binds the output of a run for the record.
+func (p ports) Seal(run string, end record.End) (scheduler.Sealed, error) {
+	outputs, text, err := p.outputs.Seal(run, end.Outputs, "")
+	if err != nil {
+		return scheduler.Sealed{}, fmt.Errorf("seal the output of run %s: %w", run, err)
+	}
+	return scheduler.Sealed{Outputs: outputs, Text: text}, nil
+}
+
+// Append makes rows durable.
+func (p ports) Append(rows ...*record.Leaf) (int64, error) { return p.e.Append(rows...) }
+
+// history answers the scheduler from the index and the ledger.
+type history struct{ e *engine.Engine }
+
+func (h history) LastCovered(job jobspec.Name, op jobspec.Digest) (jobspec.Slot, time.Time, bool, error) {
+	return h.e.LastCovered(job, op)
+}
+
+func (h history) OpenRuns() ([]*record.Leaf, error) { return h.e.OpenRuns() }
+
+func (h history) Holds() (map[jobspec.Name]scheduler.Hold, error) {
+	holds, err := h.e.Holds()
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[jobspec.Name]scheduler.Hold, len(holds))
+	for job, l := range holds {
+		hold := scheduler.Hold{At: record.ParseStamp(l.Time)}
+		if l.RequestedBy != nil {
+			hold.By = *l.RequestedBy
+		}
+		out[job] = hold
+	}
+	return out, nil
+}

@@ -1,0 +1,361 @@
+package daemon
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+)
+
+// Bounds of one request. An op and its signature travel in base64.
+const (
+	maxBody     = 1 << 20
+	readTimeout = 10 * time.Second
+)
+
+// server answers on the socket.
+type server struct {
+	svc   *Service
+	who   rights
+	meter *meter
+}
+
+type peerKey struct{}
+
+// newHTTP makes the server of the control socket. Each connection carries the
+// uid that the kernel gave at connect, and one request.
+func newHTTP(s *server) *http.Server {
+	h := &http.Server{
+		Handler:           s.routes(),
+		ReadHeaderTimeout: readTimeout,
+		MaxHeaderBytes:    16 << 10,
+		ConnContext: func(ctx context.Context, c net.Conn) context.Context {
+			uid, err := peerUID(c)
+			if err != nil {
+				return ctx // no uid: every route refuses
+			}
+			return context.WithValue(ctx, peerKey{}, uid)
+		},
+	}
+	h.SetKeepAlivesEnabled(false)
+	return h
+}
+
+// handler answers one route for a known peer with a value or an error.
+type handler func(r *http.Request, uid int) (any, error)
+
+func (s *server) routes() http.Handler {
+	mux := http.NewServeMux()
+	for pattern, h := range map[string]handler{
+		"GET /v1/head":                 s.head,
+		"POST /v1/ops":                 s.submit,
+		"GET /v1/ops":                  s.ops,
+		"GET /v1/jobs":                 s.jobs,
+		"GET /v1/jobs/{name}":          s.job,
+		"GET /v1/jobs/{name}/explain":  s.explain,
+		"POST /v1/jobs/{name}/run":     s.start,
+		"POST /v1/jobs/{name}/hold":    s.hold,
+		"POST /v1/jobs/{name}/release": s.release,
+		"GET /v1/next":                 s.next,
+		"GET /v1/history":              s.history,
+		"GET /v1/runs/{id}":            s.run,
+		"POST /v1/runs/{id}/cancel":    s.cancel,
+		"GET /v1/status":               s.status,
+		"GET /v1/audit":                s.audit,
+	} {
+		mux.HandleFunc(pattern, s.answer(h))
+	}
+	mux.HandleFunc("GET /v1/runs/{id}/output/{stream}", s.output)
+	return mux
+}
+
+func (s *server) answer(h handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		uid, err := peerOf(r)
+		var v any
+		if err == nil {
+			v, err = h(r, uid)
+		}
+		if err != nil {
+			writeError(w, err)
+			return
+		}
+		writeJSON(w, http.StatusOK, v)
+	}
+}
+
+func peerOf(r *http.Request) (int, error) {
+	uid, ok := r.Context().Value(peerKey{}).(int)
+	if !ok {
+		return 0, api.New(jobspec.CodeRoleInsufficient, "the kernel does not say who is at the other end")
+	}
+	return uid, nil
+}
+
+func writeError(w http.ResponseWriter, err error) {
+	e := api.Wrap(err)
+	writeJSON(w, e.HTTPStatus(), e)
+}
+
+func writeJSON(w http.ResponseWriter, status int, v any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(v) // the peer is gone: nobody is left to tell
+}
+
+func (s *server) head(r *http.Request, _ int) (any, error) { return s.svc.Head(r.Context()) }
+
+func (s *server) submit(r *http.Request, uid int) (any, error) {
+	if !s.meter.allow(uid, s.svc.Clock()) {
+		return nil, api.New(jobspec.CodeRateLimited, "too many ops in a short time")
+	}
+	var sub api.Submission
+	if err := decode(r, &sub); err != nil {
+		return nil, err
+	}
+	return s.svc.Submit(r.Context(), sub)
+}
+
+// decode reads a request body strictly.
+func decode(r *http.Request, v any) error {
+	d := json.NewDecoder(r.Body)
+	d.DisallowUnknownFields()
+	if err := d.Decode(v); err != nil {
+		return api.New(jobspec.CodeSpecMalformed, "request: "+err.Error())
+	}
+	return nil
+}
+
+func (s *server) jobs(r *http.Request, _ int) (any, error) { return s.svc.Jobs(r.Context()) }
+
+func (s *server) status(r *http.Request, _ int) (any, error) { return s.svc.Status(r.Context()) }
+
+// reading returns the named job's name if the peer may read about it.
+func (s *server) reading(r *http.Request, uid int, what string) (jobspec.Name, error) {
+	return s.permitted(r, uid, what, s.who.mayRead)
+}
+
+func (s *server) acting(r *http.Request, uid int, what string) (jobspec.Name, error) {
+	return s.permitted(r, uid, what, s.who.mayAct)
+}
+
+// permitted asks for the rights first: whoever may not read a job does not learn
+// whether it exists.
+func (s *server) permitted(r *http.Request, uid int, what string, may func(int, jobspec.Principal) bool) (jobspec.Name, error) {
+	name, err := jobspec.ParseName(r.PathValue("name"))
+	if err != nil {
+		return "", api.New(jobspec.CodeSpecMalformed, err.Error())
+	}
+	if !may(uid, s.svc.principalOf(name)) {
+		return "", forbidden(uid, what+" job "+strconv.Quote(string(name)))
+	}
+	return name, nil
+}
+
+func (s *server) job(r *http.Request, uid int) (any, error) {
+	name, err := s.reading(r, uid, "show")
+	if err != nil {
+		return nil, err
+	}
+	return s.svc.Job(r.Context(), name)
+}
+
+func (s *server) explain(r *http.Request, uid int) (any, error) {
+	name, err := s.reading(r, uid, "explain")
+	if err != nil {
+		return nil, err
+	}
+	return s.svc.Explain(r.Context(), name)
+}
+
+func (s *server) next(r *http.Request, _ int) (any, error) {
+	q := r.URL.Query()
+	from, err := timeParam(q.Get("from"))
+	if err != nil {
+		return nil, err
+	}
+	count, err := intParam(q.Get("count"))
+	if err != nil {
+		return nil, err
+	}
+	return s.svc.Next(r.Context(), api.NextQuery{Job: jobspec.Name(q.Get("job")), Expr: q.Get("expr"),
+		Timezone: q.Get("timezone"), From: from, Count: int(count)})
+}
+
+func (s *server) history(r *http.Request, uid int) (any, error) {
+	q := r.URL.Query()
+	since, err := timeParam(q.Get("since"))
+	if err != nil {
+		return nil, err
+	}
+	until, err := timeParam(q.Get("until"))
+	if err != nil {
+		return nil, err
+	}
+	limit, err := intParam(q.Get("limit"))
+	if err != nil {
+		return nil, err
+	}
+	query := api.HistoryQuery{Job: jobspec.Name(q.Get("job")), Since: since, Until: until, Limit: int(limit)}
+	for _, o := range strings.FieldsFunc(q.Get("outcome"), func(c rune) bool { return c == ',' }) {
+		query.Outcome = append(query.Outcome, record.Outcome(o))
+	}
+	if query.Job != "" && !s.who.mayRead(uid, s.svc.principalOf(query.Job)) {
+		return nil, forbidden(uid, "read the history of job "+strconv.Quote(string(query.Job)))
+	}
+	rows, err := s.svc.History(r.Context(), query)
+	if err != nil {
+		return nil, err
+	}
+	return s.visible(uid, rows), nil
+}
+
+// visible drops the rows of jobs that the peer may not read about.
+func (s *server) visible(uid int, rows []api.Run) []api.Run {
+	if s.who.auditor(uid) {
+		return rows
+	}
+	out := []api.Run{}
+	for _, row := range rows {
+		if s.who.mayRead(uid, s.svc.principalOf(row.Job)) {
+			out = append(out, row)
+		}
+	}
+	return out
+}
+
+// runOf gives one run if the peer may read, or act, about its job.
+func (s *server) runOf(r *http.Request, uid int, what string, wait bool, may func(int, jobspec.Principal) bool) (api.Run, error) {
+	run, err := s.svc.Run(r.Context(), r.PathValue("id"), false)
+	if err != nil {
+		return api.Run{}, err
+	}
+	if !may(uid, s.svc.principalOf(run.Job)) {
+		return api.Run{}, forbidden(uid, what+" run "+strconv.Quote(run.Run))
+	}
+	if !wait {
+		return run, nil
+	}
+	return s.svc.Run(r.Context(), run.Run, true)
+}
+
+func (s *server) run(r *http.Request, uid int) (any, error) {
+	return s.runOf(r, uid, "read", r.URL.Query().Get("wait") == "1", s.who.mayRead)
+}
+
+func (s *server) start(r *http.Request, uid int) (any, error) {
+	name, err := s.acting(r, uid, "run")
+	if err != nil {
+		return nil, err
+	}
+	return s.svc.StartFor(name, uid)
+}
+
+func (s *server) cancel(r *http.Request, uid int) (any, error) {
+	run, err := s.runOf(r, uid, "cancel", false, s.who.mayAct)
+	if err != nil {
+		return nil, err
+	}
+	return struct{}{}, s.svc.CancelFor(run.Run, uid)
+}
+
+func (s *server) hold(r *http.Request, uid int) (any, error) {
+	name, err := s.acting(r, uid, "hold")
+	if err != nil {
+		return nil, err
+	}
+	var body struct {
+		Reason string `json:"reason"`
+	}
+	if err := decode(r, &body); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	return struct{}{}, s.svc.HoldFor(name, uid, body.Reason)
+}
+
+// release is for operators and for whoever held.
+func (s *server) release(r *http.Request, uid int) (any, error) {
+	name, err := jobspec.ParseName(r.PathValue("name"))
+	if err != nil {
+		return nil, api.New(jobspec.CodeSpecMalformed, err.Error())
+	}
+	if by, held := s.svc.heldBy(name); !s.who.operator(uid) && (!held || by != uid) {
+		return nil, forbidden(uid, "release job "+strconv.Quote(string(name)))
+	}
+	return struct{}{}, s.svc.ReleaseFor(name, uid)
+}
+
+func (s *server) audit(r *http.Request, uid int) (any, error) {
+	if !s.who.auditor(uid) {
+		return nil, forbidden(uid, "audit")
+	}
+	return s.svc.Verify(r.Context())
+}
+
+func (s *server) ops(r *http.Request, uid int) (any, error) {
+	if !s.who.auditor(uid) {
+		return nil, forbidden(uid, "export ops")
+	}
+	return s.svc.Ops(r.Context())
+}
+
+func (s *server) output(w http.ResponseWriter, r *http.Request) {
+	if err := s.copyOutput(w, r); err != nil {
+		writeError(w, err)
+	}
+}
+
+func (s *server) copyOutput(w http.ResponseWriter, r *http.Request) error {
+	uid, err := peerOf(r)
+	if err != nil {
+		return err
+	}
+	run, err := s.runOf(r, uid, "read the output of", false, s.who.mayRead)
+	if err != nil {
+		return err
+	}
+	offset, err := intParam(r.URL.Query().Get("offset"))
+	if err != nil {
+		return err
+	}
+	f, err := s.svc.Output(r.Context(), run.Run, r.PathValue("stream"), offset)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w.Header().Set("Content-Type", "application/octet-stream")
+	_, _ = io.Copy(w, f) // the peer is gone: nobody is left to tell
+	return nil
+}
+
+func timeParam(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	t, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		return time.Time{}, api.New(jobspec.CodeSpecMalformed, "time "+strconv.Quote(s)+": want RFC 3339")
+	}
+	return t, nil
+}
+
+func intParam(s string) (int64, error) {
+	if s == "" {
+		return 0, nil
+	}
+	n, err := strconv.ParseInt(s, 10, 64)
+	if err != nil || n < 0 {
+		return 0, api.New(jobspec.CodeSpecMalformed, "number "+strconv.Quote(s)+": want one that is not negative")
+	}
+	return n, nil
+}

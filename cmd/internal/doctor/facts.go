@@ -1,0 +1,56 @@
+package doctor
+
+import (
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+)
+
+// Facts are what was found on this machine. A zero fact is judged as a failure
+// where jobs depend on it.
+type Facts struct {
+	Platform string // runtime.GOOS
+	System   bool   // system mode
+	UID      int
+
+	Files []FileFact // CONF, STATE and what lies in them
+
+	Now          time.Time // wall clock
+	HighestSeen  time.Time // newest time of chain and pin
+	Synchronised Answer    // the kernel's clock is disciplined
+
+	Sandbox  jobspec.Sandbox
+	Landlock int    // ABI, 0: none
+	Userns   string // "" when usable, else why not
+
+	Service      bool
+	ServicePID   int
+	ServiceError error
+
+	Zone string // name of the machine's zone, "" when it has none
+
+	Key KeyFact
+}
+
+// FileFact is a file or folder that must be safe to use, and why it is not.
+type FileFact struct {
+	Path string
+	Err  error
+}
+
+// KeyFact is what is known of the signing key that init recorded.
+type KeyFact struct {
+	Path      string // "" when it is in an agent, or none is recorded
+	Readable  bool   // by the uid of the service
+	Encrypted Answer // needs a passphrase
+}
+
+// Answer is yes, no, or not known, which is the zero value.
+type Answer uint8
+
+// The answers.
+const (
+	Unknown Answer = iota
+	No
+	Yes
+)

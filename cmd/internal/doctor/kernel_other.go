@@ -1,0 +1,6 @@
+//go:build !linux
+
+package doctor
+
+// Kernel finds nothing: jobs run on linux only.
+func (f *Facts) Kernel() {}

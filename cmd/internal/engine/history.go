@@ -1,0 +1,146 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+	"time"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/store"
+)
+
+// History lists runs and slots that did not run, newest first.
+func (e *Engine) History(_ context.Context, q api.HistoryQuery) ([]api.Run, error) {
+	rows, err := e.runs.Runs(store.Query{Job: q.Job, Since: q.Since, Until: q.Until, Outcomes: q.Outcome, Limit: q.Limit})
+	if err != nil {
+		return nil, err
+	}
+	out := make([]api.Run, 0, len(rows))
+	for _, row := range rows {
+		out = append(out, e.apiRun(row))
+	}
+	return out, nil
+}
+
+// Run gives one run.
+func (e *Engine) Run(_ context.Context, id string, _ bool) (api.Run, error) {
+	row, err := e.row(id)
+	if err != nil {
+		return api.Run{}, err
+	}
+	return e.apiRun(row), nil
+}
+
+func (e *Engine) row(id string) (store.RunRow, error) {
+	row, found, err := e.runs.Run(id)
+	if err == nil && !found {
+		err = api.New(jobspec.CodeRunUnknown, fmt.Sprintf("no run %q", id))
+	}
+	return row, err
+}
+
+// apiRun tells a row of the index in the words of the interface.
+func (e *Engine) apiRun(row store.RunRow) api.Run {
+	first, last := row.First(), row.Last()
+	r := api.Run{
+		Run: last.Run, Job: last.Job, Op: last.Op, Outcome: string(row.Outcome()), Reasons: apiReasons(last.Reasons),
+		ScheduledFor: stamp(first.Scheduled), StartedAt: stamp(last.StartedAt), EndedAt: stamp(last.EndedAt),
+		Trigger: string(first.Trigger), Signal: last.Signal, SlotCount: last.SlotCount,
+		Backend: first.Backend, Layers: orEmpty(first.Layers), Probe: first.Probe, SameUID: first.SameUID, UID: first.UID,
+		Verdicts: first.Verdicts, Weaker: orEmpty(first.Weaker), Denials: []api.Denial{}, Outputs: []api.Output{}, Leaf: row.Index(),
+	}
+	if first.Slot != nil {
+		r.Slot = first.Slot.String()
+	}
+	if last.SlotLast != nil {
+		r.SlotLast = last.SlotLast.String()
+	}
+	if r.StartedAt == nil && row.Start != nil {
+		r.StartedAt = stamp(first.StartedAt)
+	}
+	if first.RequestedBy != nil {
+		r.RequestedBy = &first.RequestedBy.UID
+	}
+	if row.Final == nil {
+		r.Outcome = "running"
+		if !e.isRunning(r.Run) {
+			r.Outcome = string(record.OutcomeLost)
+		}
+		return r
+	}
+	e.addEnd(&r, row.Final)
+	return r
+}
+
+func (e *Engine) addEnd(r *api.Run, l *record.Leaf) {
+	if l.Exited {
+		code := l.ExitCode
+		r.ExitCode = &code
+	}
+	if l.Resources != nil {
+		r.Resources = &api.Resources{CPUSeconds: float64(l.Resources.CPUMillis) / 1000, MaxRSSBytes: l.Resources.MaxRSSBytes}
+	}
+	for _, d := range l.Denials {
+		r.Denials = append(r.Denials, api.Denial(d))
+	}
+	if len(l.Outputs) == 0 {
+		return
+	}
+	plain, err := e.outputs.Plain(l.Run)
+	for _, o := range l.Outputs {
+		out := api.Output{Stream: o.Stream, Bytes: o.Bytes, KeptBytes: o.Kept, Truncated: o.Truncated, Pruned: errors.Is(err, fs.ErrNotExist)}
+		for _, p := range plain {
+			if p.Stream == o.Stream {
+				out.SHA256, out.KeptSHA256 = p.SHA256, p.KeptSHA
+			}
+		}
+		r.Outputs = append(r.Outputs, out)
+	}
+}
+
+func apiReasons(all []record.Reason) []api.Reason {
+	out := make([]api.Reason, 0, len(all))
+	for _, r := range all {
+		out = append(out, api.Reason{Code: r.Code, Layer: r.Layer, Rule: r.Rule, Target: r.Target, Detail: r.Detail, Remedy: r.Code.Remedy()})
+	}
+	return out
+}
+
+func stamp(s string) *time.Time {
+	t := record.ParseStamp(s)
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+func orEmpty(s []string) []string {
+	if s == nil {
+		return []string{}
+	}
+	return s
+}
+
+// Output gives the kept bytes of one stream.
+func (e *Engine) Output(_ context.Context, run, stream string, offset int64) (io.ReadCloser, error) {
+	if _, err := e.row(run); err != nil {
+		return nil, err
+	}
+	f, err := e.outputs.Open(run, stream)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, api.New(jobspec.CodeOutputPruned, fmt.Sprintf("run %s has no kept %s", run, strings.TrimSpace("std"+stream)))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if _, err := f.Seek(offset, io.SeekStart); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}

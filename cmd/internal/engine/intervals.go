@@ -1,0 +1,175 @@
+package engine
+
+import (
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/store"
+)
+
+// Interval is a stretch of time in which a spec was in force on this host.
+type Interval struct {
+	Job      jobspec.Name
+	Op       jobspec.Digest // that holds the spec
+	Seq      int64
+	Schedule jobspec.Schedule
+	Anchor   time.Time // created of that op
+	Since    time.Time // when the op that put it in force was accepted here
+	Until    time.Time // when it ended; zero while it lasts
+}
+
+// Intervals lists what is in force, and what ended after the service was last
+// started, so that no slot up to its end goes without a line.
+func (e *Engine) Intervals() ([]Interval, error) {
+	chain, err := e.opened()
+	if err != nil {
+		return nil, err
+	}
+	accepted, lastBoot, err := e.acceptances()
+	if err != nil {
+		return nil, err
+	}
+	w := intervalWalk{open: map[jobspec.Name]*Interval{}, spec: map[jobspec.Name]int64{}}
+	state := chain.State()
+	for seq := range state.Len() {
+		op, _ := state.Head(seq)
+		at, ok := accepted[seq]
+		if !ok {
+			at = op.Created.Time()
+		}
+		w.take(op, state, at)
+	}
+	var out []Interval
+	for _, i := range w.all {
+		if !i.Until.IsZero() && i.Until.Before(lastBoot) {
+			continue
+		}
+		if err := fillSchedule(chain, i); err != nil {
+			return nil, err
+		}
+		out = append(out, *i)
+	}
+	return out, nil
+}
+
+type intervalWalk struct {
+	open map[jobspec.Name]*Interval
+	spec map[jobspec.Name]int64
+	all  []*Interval
+}
+
+func (w *intervalWalk) take(op jobspec.Op, state *store.State, at time.Time) {
+	if op.Action == jobspec.Genesis {
+		return
+	}
+	if op.Action == jobspec.Add || op.Action == jobspec.Replace {
+		w.spec[op.Job] = op.Seq
+	}
+	if i := w.open[op.Job]; i != nil {
+		if op.Action == jobspec.Enable {
+			return // it was in force already
+		}
+		i.Until = at
+		delete(w.open, op.Job)
+	}
+	if op.Action == jobspec.Disable || op.Action == jobspec.Remove {
+		return
+	}
+	digest, _ := state.Digest(w.spec[op.Job])
+	i := &Interval{Job: op.Job, Op: digest, Seq: w.spec[op.Job], Since: at}
+	w.open[op.Job] = i
+	w.all = append(w.all, i)
+}
+
+func fillSchedule(chain Entries, i *Interval) error {
+	entry, err := chain.Entry(i.Seq)
+	if err != nil {
+		return err
+	}
+	op, err := jobspec.DecodeOp(entry.Op)
+	if err != nil {
+		return err
+	}
+	i.Schedule, i.Anchor = op.Spec.Schedule, op.Created.Time()
+	return nil
+}
+
+// acceptances reads from the ledger when each op was accepted, and when the
+// service was started last.
+func (e *Engine) acceptances() (map[int64]time.Time, time.Time, error) {
+	at, boot := map[int64]time.Time{}, time.Time{}
+	err := e.history.Scan(0, func(l store.Leaf) error {
+		switch l.Kind {
+		case record.OpAccepted:
+			at[l.Seq] = record.ParseStamp(l.Time)
+		case record.Boot:
+			boot = record.ParseStamp(l.Time)
+		}
+		return nil
+	})
+	return at, boot, err
+}
+
+// NoteBoot records that the service starts: with which trust files, and which
+// ops were accepted by a commit that ended before its line was written.
+func (e *Engine) NoteBoot(pid int) error {
+	accepted, _, err := e.acceptances()
+	if err != nil {
+		return err
+	}
+	leaves := []*record.Leaf{{Kind: record.Boot, PID: int64(pid)}}
+	if e.chainErr != nil {
+		leaves = append(leaves, &record.Leaf{Kind: record.Alert, Reasons: []record.Reason{{Code: codeOf(e.chainErr), Detail: e.chainErr.Error()}}})
+	}
+	if d, err := e.keepTrust(); err == nil {
+		leaves = append(leaves, &record.Leaf{Kind: record.TrustLoaded, Trust: d.allowed, Revoked: d.revoked})
+	}
+	if chain, err := e.opened(); err == nil {
+		state := chain.State()
+		for seq := range state.Len() {
+			if _, ok := accepted[seq]; ok {
+				continue
+			}
+			op, _ := state.Head(seq)
+			digest, _ := state.Digest(seq)
+			leaves = append(leaves, &record.Leaf{Kind: record.OpAccepted, Job: op.Job, Op: digest, Seq: seq, Principal: op.Principal})
+		}
+	}
+	return e.note(leaves...)
+}
+
+// LastCovered is the last slot of a job and op that any line covers.
+func (e *Engine) LastCovered(job jobspec.Name, op jobspec.Digest) (jobspec.Slot, time.Time, bool, error) {
+	c, ok, err := e.runs.LastSlot(job, op)
+	return c.Slot, c.At, ok, err
+}
+
+// OpenRuns are the starts that no end follows.
+func (e *Engine) OpenRuns() ([]*record.Leaf, error) {
+	rows, err := e.runs.Open()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]*record.Leaf, 0, len(rows))
+	for _, r := range rows {
+		out = append(out, r.Start)
+	}
+	return out, nil
+}
+
+// Holds are the holds that no release follows, by job: a hold outlives the
+// service that took it, and the signing of another revision.
+func (e *Engine) Holds() (map[jobspec.Name]*record.Leaf, error) {
+	held := map[jobspec.Name]*record.Leaf{}
+	err := e.history.Scan(0, func(l store.Leaf) error {
+		switch {
+		case l.Kind == record.Held && l.Slot == nil && l.Run == "":
+			held[l.Job] = l.Leaf
+		case l.Kind == record.Released:
+			delete(held, l.Job)
+		}
+		return nil
+	})
+	return held, err
+}

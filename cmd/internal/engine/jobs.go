@@ -1,0 +1,313 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/scheduler/calendar"
+	"github.com/sbxcron/sbxcron/store"
+)
+
+// Head is what a new op must extend.
+func (e *Engine) Head(context.Context) (api.Head, error) {
+	chain, err := e.opened()
+	if err != nil {
+		return api.Head{}, err
+	}
+	return e.headOf(chain.State()), nil
+}
+
+func (e *Engine) headOf(s *store.State) api.Head {
+	return api.Head{Host: s.Host, Seq: s.View.Next, Prev: s.View.Head, Created: s.View.HeadCreated, Now: e.Now()}
+}
+
+// shown is a job with the op that holds its spec, for showing. It grants
+// nothing: what runs is verified anew.
+type shown struct {
+	jobspec.Job
+	op *jobspec.Op
+}
+
+// shownJobs lists the jobs that were not removed, by name. Where the chain
+// cannot be proven it shows what can be read of it, and broken says why.
+func (e *Engine) shownJobs() (all []shown, broken error, err error) {
+	chain, broken := e.opened()
+	read := func(seq int64) (*jobspec.Op, error) {
+		entry, err := chain.Entry(seq)
+		if err != nil {
+			return nil, err
+		}
+		return jobspec.DecodeOp(entry.Op)
+	}
+	var view *jobspec.View
+	if broken == nil {
+		view = chain.State().View
+	} else if view, read, err = e.unproven(); err != nil {
+		return nil, broken, nil // nothing can be read: the caller says why
+	}
+	for _, j := range view.Jobs() {
+		if j.State == jobspec.JobRemoved {
+			continue
+		}
+		op, err := read(j.SpecSeq)
+		if err != nil || op.Spec == nil {
+			op = &jobspec.Op{Spec: &jobspec.Spec{}}
+		}
+		all = append(all, shown{j, op})
+	}
+	slices.SortFunc(all, func(a, b shown) int { return strings.Compare(string(a.Name), string(b.Name)) })
+	return all, broken, nil
+}
+
+// unproven reads what is left of a broken chain.
+func (e *Engine) unproven() (*jobspec.View, func(int64) (*jobspec.Op, error), error) {
+	entries, err := e.rawEntries()
+	if err != nil {
+		return nil, nil, err
+	}
+	view, ops := &jobspec.View{}, map[int64]*jobspec.Op{}
+	for _, entry := range entries {
+		op, err := jobspec.DecodeOp(entry.Op)
+		if err != nil {
+			continue
+		}
+		if _, err := view.Check(op); err != nil {
+			continue
+		}
+		view.Extend(op, jobspec.DigestOf(entry.Op))
+		ops[op.Seq] = op
+	}
+	return view, func(seq int64) (*jobspec.Op, error) { return ops[seq], nil }, nil
+}
+
+// rawEntries reads the entries of the chain, proven or not.
+func (e *Engine) rawEntries() ([]store.Entry, error) {
+	e.mu.RLock()
+	chain := e.chain
+	e.mu.RUnlock()
+	if chain != nil {
+		return e.entries()
+	}
+	return store.ReadEntries(e.site.Dirs)
+}
+
+// Jobs lists the jobs.
+func (e *Engine) Jobs(context.Context) ([]api.Job, error) {
+	all, broken, err := e.shownJobs()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]api.Job, 0, len(all))
+	for _, s := range all {
+		j, err := e.apiJob(s, broken)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, j)
+	}
+	return out, nil
+}
+
+func (e *Engine) apiJob(s shown, broken error) (api.Job, error) {
+	now := e.Now()
+	out := api.Job{
+		Job: s.Name, Revision: s.Revision, Op: s.SpecOp, Principal: s.Principal, Tier: s.Tier, Net: s.Net,
+		Schedule: ScheduleText(s.op.Spec.Schedule), Timezone: s.op.Spec.Schedule.Timezone, Flags: []string{},
+	}
+	rows, err := e.runs.Runs(store.Query{Job: s.Name, Limit: 1})
+	if err != nil {
+		return out, err
+	}
+	running := false
+	if len(rows) > 0 {
+		run := e.apiRun(rows[0])
+		out.Last = &api.Last{Run: run.Run, Outcome: run.Outcome, StartedAt: run.StartedAt}
+		running = rows[0].Final == nil && e.isRunning(run.Run)
+	}
+	held := e.isHeld(s.Name)
+	expired := !s.op.Spec.ExpiresAt.IsZero() && !now.Before(s.op.Spec.ExpiresAt.Time())
+	refused := broken != nil || out.Last != nil && out.Last.Outcome == string(record.OutcomeRefused)
+	for _, f := range []struct {
+		name string
+		on   bool
+	}{{"running", running}, {"expired", expired}, {"disabled", s.State == jobspec.JobDisabled}, {"held", held}, {"refused", refused}} {
+		if f.on {
+			out.Flags = append(out.Flags, f.name)
+		}
+	}
+	out.State = "active"
+	if len(out.Flags) > 0 {
+		out.State = out.Flags[0]
+	}
+	if !expired && s.State == jobspec.JobActive {
+		out.Next = nextAfter(s, now)
+	}
+	return out, nil
+}
+
+// ScheduleText is a schedule as it was typed.
+func ScheduleText(s jobspec.Schedule) string {
+	switch {
+	case s.Cron != "":
+		return s.Cron
+	case s.EverySeconds > 0:
+		return "every " + (time.Duration(s.EverySeconds) * time.Second).String()
+	case !s.At.IsZero():
+		return "at " + s.At.String()
+	}
+	return ""
+}
+
+func nextAfter(s shown, now time.Time) *time.Time {
+	c, err := calendar.FromSpec(s.op.Spec.Schedule, s.op.Created.Time())
+	if err != nil {
+		return nil // the job is refused for it; explain says why
+	}
+	due, ok := c.Next(now)
+	if !ok || !due.At.Before(s.op.Spec.ExpiresAt.Time()) {
+		return nil
+	}
+	at := due.At.UTC()
+	return &at
+}
+
+func (e *Engine) nextOf(name jobspec.Name, now time.Time) *time.Time {
+	s, _, err := e.find(name)
+	if err != nil || s.State != jobspec.JobActive {
+		return nil
+	}
+	return nextAfter(s, now)
+}
+
+func (e *Engine) isHeld(name jobspec.Name) bool {
+	if l := e.attached(); l != nil {
+		return l.IsHeld(name)
+	}
+	held, _ := e.Holds() // damage is told of by Problems; what lies before it counts
+	return held[name] != nil
+}
+
+// find returns one job that was not removed.
+func (e *Engine) find(name jobspec.Name) (shown, error, error) {
+	all, broken, err := e.shownJobs()
+	if err != nil {
+		return shown{}, broken, err
+	}
+	for _, s := range all {
+		if s.Name == name {
+			return s, broken, nil
+		}
+	}
+	err = api.New(jobspec.CodeJobUnknown, fmt.Sprintf("no job %q", name))
+	return shown{}, broken, err
+}
+
+// Job shows everything about one job. Verified is true only if signature and key
+// hold now.
+func (e *Engine) Job(_ context.Context, name jobspec.Name) (api.JobDetail, error) {
+	s, broken, err := e.find(name)
+	if err != nil {
+		return api.JobDetail{}, err
+	}
+	line, err := e.apiJob(s, broken)
+	if err != nil {
+		return api.JobDetail{}, err
+	}
+	d := api.JobDetail{Job: line}
+	fillDetail(&d, s.op)
+	if broken != nil {
+		d.Problem = problemOf(broken)
+		return d, nil
+	}
+	return d, e.verifyDetail(&d, s.Job)
+}
+
+func fillDetail(d *api.JobDetail, op *jobspec.Op) {
+	d.Seq, d.Prev, d.Host = op.Seq, op.Prev, op.Host
+	d.SignedAt, d.ExpiresAt = op.Created, op.Spec.ExpiresAt
+	d.Command, d.Cwd, d.Policy = op.Spec.Argv, op.Spec.Cwd.Path, op.Spec.Policy
+	d.Files, d.Coverage = op.Spec.Bound, op.Spec.Coverage
+	d.Summary = jobspec.Summary(op)
+}
+
+func (e *Engine) verifyDetail(d *api.JobDetail, j jobspec.Job) error {
+	v, err := e.Current(j.Name)
+	if err != nil {
+		d.Problem = problemOf(err)
+		return nil
+	}
+	d.Bytes, d.Sig, d.Hash = v.Entry.Op, v.Entry.Sigs[0], jobspec.DigestOf(v.Entry.Op)
+	d.KeyID, d.Verified = v.KeyID, v.Refused == ""
+	if v.Refused != "" {
+		d.Problem = &api.Reason{Code: v.Refused, Detail: v.Detail, Remedy: v.Refused.Remedy()}
+	}
+	return nil
+}
+
+func problemOf(err error) *api.Reason {
+	code, detail := reason(err)
+	return &api.Reason{Code: code, Detail: detail, Remedy: api.Wrap(err).Help}
+}
+
+// Current verifies the op in force of a job from its stored bytes, with the
+// trust files as they are now. An error means that the chain itself is not what
+// was proven.
+func (e *Engine) Current(name jobspec.Name) (Verified, error) {
+	chain, err := e.opened()
+	if err != nil {
+		return Verified{}, err
+	}
+	j, ok := chain.State().View.Job(name)
+	if !ok {
+		return Verified{}, api.New(jobspec.CodeJobUnknown, fmt.Sprintf("no job %q", name))
+	}
+	switch j.State {
+	case jobspec.JobRemoved:
+		return Verified{Job: j, Refused: jobspec.CodeJobTombstoned, Detail: "the job was removed"}, nil
+	case jobspec.JobDisabled:
+		return Verified{Job: j, Refused: jobspec.CodeJobDisabled, Detail: "the job is disabled"}, nil
+	}
+	trust, err := e.site.Trust()
+	if err != nil {
+		code, detail := reason(err)
+		v, verr := rawJob(chain, j)
+		v.Refused, v.Detail = code, detail
+		return v, verr
+	}
+	return verifyJob(chain, trust, j)
+}
+
+// rawJob reads a job's op without judging its signature.
+func rawJob(chain Entries, j jobspec.Job) (Verified, error) {
+	entry, err := chain.Entry(j.SpecSeq)
+	if err != nil {
+		return Verified{}, err
+	}
+	op, err := jobspec.DecodeOp(entry.Op)
+	return Verified{Job: j, Op: op, Entry: entry}, err
+}
+
+// Owner is whose job that is or was; "" for a name that no op ever added.
+func (e *Engine) Owner(name jobspec.Name) jobspec.Principal {
+	chain, err := e.opened()
+	var view *jobspec.View
+	if err == nil {
+		view = chain.State().View
+	} else if view, _, err = e.unproven(); err != nil {
+		return ""
+	}
+	j, _ := view.Job(name)
+	return j.Principal
+}
+
+// Proven is nil while the chain is proven and jobs may run, else why not.
+func (e *Engine) Proven() error {
+	_, err := e.opened()
+	return err
+}

@@ -1,0 +1,94 @@
+package engine
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/scheduler/calendar"
+)
+
+// maxNext bounds what one question returns.
+const maxNext = 10_000
+
+// Next lists coming slots: of an expression, of one job, or of all jobs merged.
+func (e *Engine) Next(_ context.Context, q api.NextQuery) ([]api.Next, error) {
+	q.Count = min(max(q.Count, 1), maxNext)
+	if q.From.IsZero() {
+		q.From = e.Now()
+	}
+	if q.Expr != "" {
+		c, err := calendar.Parse(q.Expr, q.Timezone)
+		if err != nil {
+			return nil, err
+		}
+		return NextOf("", c, q.From, time.Time{}, q.Count), nil
+	}
+	if q.Job != "" {
+		s, _, err := e.find(q.Job)
+		if err != nil {
+			return nil, err
+		}
+		return nextSlots(s, q), nil
+	}
+	all, _, err := e.shownJobs()
+	if err != nil {
+		return nil, err
+	}
+	out := []api.Next{}
+	for _, s := range all {
+		if s.State == jobspec.JobActive {
+			out = append(out, nextSlots(s, q)...)
+		}
+	}
+	slices.SortFunc(out, func(a, b api.Next) int {
+		return cmp.Or(a.UTC.Compare(b.UTC), cmp.Compare(a.Job, b.Job))
+	})
+	return out[:min(len(out), q.Count)], nil
+}
+
+func nextSlots(s shown, q api.NextQuery) []api.Next {
+	c, err := calendar.FromSpec(s.op.Spec.Schedule, s.op.Created.Time())
+	if err != nil {
+		return []api.Next{}
+	}
+	return NextOf(s.Name, c, q.From, s.op.Spec.ExpiresAt.Time(), q.Count)
+}
+
+// NextOf lists up to n coming slots of a calendar, before until if that is set.
+func NextOf(job jobspec.Name, c *calendar.Calendar, from, until time.Time, n int) []api.Next {
+	out := []api.Next{}
+	for len(out) < n {
+		due, ok := c.Next(from)
+		if !ok || !until.IsZero() && !due.At.Before(until) {
+			break
+		}
+		for i, slot := range due.Slots {
+			if len(out) == n {
+				break
+			}
+			next := api.Next{Job: job, At: due.At.Format(time.RFC3339), UTC: due.At.UTC(), Slot: slot.String(), Notes: slotNotes(due, slot)}
+			if i > 0 {
+				next.Notes = append(next.Notes, "falls on the same instant as another slot and runs with it")
+			}
+			out = append(out, next)
+		}
+		from = due.At
+	}
+	return out
+}
+
+// slotNotes says where the clock on the wall was set.
+func slotNotes(due calendar.Due, slot jobspec.Slot) []string {
+	notes := []string{}
+	if slot.Civil != due.At.Format("2006-01-02T15:04") {
+		notes = append(notes, "this minute does not exist on that day; it runs when the gap ends")
+	}
+	if slot.Fold == 1 {
+		notes = append(notes, "second pass of a repeated hour")
+	}
+	return notes
+}

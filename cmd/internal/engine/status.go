@@ -1,0 +1,65 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/store"
+)
+
+// statusNext is how many coming slots status shows.
+const statusNext = 3
+
+// Status tells the state of the installation. A broken chain is a problem in it,
+// not an error.
+func (e *Engine) Status(ctx context.Context) (api.Status, error) {
+	out := api.Status{Health: "ok", Problems: e.Problems(), Running: []api.Run{}, Next: []api.Next{},
+		Folder: e.site.State, SameUID: !e.site.System(), Version: e.Version, Host: e.host()}
+	if len(out.Problems) > 0 {
+		out.Health = string(out.Problems[0].Code)
+	}
+	open, err := e.runs.Open()
+	if err != nil {
+		return out, err
+	}
+	for _, row := range open {
+		if e.isRunning(row.First().Run) {
+			out.Running = append(out.Running, e.apiRun(row))
+		}
+	}
+	jobs, _, err := e.shownJobs()
+	if err != nil {
+		return out, err
+	}
+	out.Jobs = len(jobs)
+	if next, err := e.Next(ctx, api.NextQuery{Count: statusNext}); err == nil {
+		out.Next = next
+	}
+	return out, nil
+}
+
+// Problems lists what keeps jobs from running, or will.
+func (e *Engine) Problems() []api.Reason {
+	problems := []api.Reason{}
+	add := func(err error) {
+		if err != nil {
+			problems = append(problems, *problemOf(err))
+		}
+	}
+	if _, err := e.opened(); err != nil {
+		add(err)
+	}
+	add(e.history.Damage())
+	_, err := e.site.Trust()
+	add(err)
+	if pin, perr := store.ReadPin(e.site.Dirs); perr == nil {
+		_, err = e.site.Policy(pin.PolicySerial)
+		add(err)
+	}
+	if e.ClockHold() {
+		problems = append(problems, api.Reason{Code: jobspec.CodeClockHold,
+			Detail: "the clock lies far behind the highest time seen", Remedy: jobspec.CodeClockHold.Remedy()})
+	}
+	return problems
+}

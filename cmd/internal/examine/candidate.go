@@ -1,0 +1,229 @@
+package examine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/runner/pin"
+	"github.com/sbxcron/sbxcron/runner/throwaway"
+	"github.com/sbxcron/sbxcron/scheduler/calendar"
+)
+
+// Position is where a new op stands in the chain, and who will sign it.
+type Position struct {
+	Host      jobspec.HostID
+	Seq       int64
+	Prev      jobspec.Digest
+	Action    jobspec.Action
+	Revision  int64
+	Principal jobspec.Principal
+	Now       time.Time
+}
+
+// Candidate makes the unsigned op of a draft: it finds and hashes every file
+// that the command names, with the rights of the account that the job will run
+// as, and resolves every default. Relative paths lie beside the job's cwd, and
+// the cwd beside base.
+func (x *Examiner) Candidate(ctx context.Context, d *jobspec.Draft, at Position, base string) (*jobspec.Op, error) {
+	policy, err := x.policy()
+	if err != nil {
+		return nil, err
+	}
+	facts := jobspec.Facts{
+		Host: at.Host, Seq: at.Seq, Prev: at.Prev, Action: at.Action, Revision: at.Revision,
+		Principal: at.Principal, Now: at.Now, Zone: localZone(),
+		Policy: jobspec.PolicyDigests{Floor: jobspec.FloorDigest(), Managed: policy.Digest, Serial: policy.Serial},
+	}
+	if facts.RunAs, err = x.runAs(d, policy.Principals[at.Principal]); err != nil {
+		return nil, err
+	}
+	if err := x.findPaths(ctx, d, base, &facts); err != nil {
+		return nil, err
+	}
+	if facts.Words, err = words(d, facts); err != nil {
+		return nil, err
+	}
+	return jobspec.Resolve(d, facts)
+}
+
+// runAs is the account that is bound: the one that the draft names, else the
+// first that policy gives the principal, else nobody.
+func (x *Examiner) runAs(d *jobspec.Draft, c jobspec.Ceiling) (jobspec.RunAs, error) {
+	name := d.RunAs
+	if name == "" && x.Site.System() && len(c.RunAs) > 0 {
+		name = c.RunAs[0]
+	}
+	if name == "" {
+		return jobspec.RunAs{}, nil
+	}
+	r, ok := LookupUser(name)
+	if !ok {
+		return jobspec.RunAs{}, &jobspec.FieldError{Reason: jobspec.CodeRunAsForbidden, Field: "run_as",
+			Detail: fmt.Sprintf("there is no account %q", name), Remedy: "name an account of this machine that policy gives the principal"}
+	}
+	return r, nil
+}
+
+// findPaths fills the cwd, the path lists and what is bound.
+func (x *Examiner) findPaths(ctx context.Context, d *jobspec.Draft, base string, f *jobspec.Facts) error {
+	acct := x.draftAccount(f.RunAs)
+	where := "/"
+	if d.Cwd != "" {
+		where = absolute(d.Cwd, base)
+	}
+	for _, l := range []struct {
+		from []string
+		to   *[]string
+	}{{d.Read, &f.Read}, {d.Write, &f.Write}, {d.Deny, &f.Deny}} {
+		for _, p := range l.from {
+			*l.to = append(*l.to, absolute(p, where))
+		}
+	}
+	if d.Cwd != "" {
+		if err := findCwd(ctx, acct, where, f); err != nil {
+			return err
+		}
+	}
+	bound, err := x.bind(ctx, acct, d, where)
+	f.Bound = bound
+	return err
+}
+
+// draftAccount is whose rights look at a draft. In system mode a job without an
+// account gets some uid of the throw-away range: the first stands for all, since
+// none of them owns anything.
+func (x *Examiner) draftAccount(r jobspec.RunAs) pin.Account {
+	return x.account(&jobspec.Op{Spec: &jobspec.Spec{RunAs: r}}, throwaway.First)
+}
+
+func findCwd(ctx context.Context, acct pin.Account, path string, f *jobspec.Facts) error {
+	set, err := pin.Open(ctx, acct, []pin.Request{
+		{Use: jobspec.UseCwd, Path: path},
+		{Use: jobspec.UseRead, Path: filepath.Join(path, ".git")},
+	}, pin.Options{})
+	if err != nil {
+		return err
+	}
+	defer set.Close()
+	seen := set.Observation(0)
+	if seen.Problem != "" {
+		return &jobspec.FieldError{Reason: seen.Problem, Field: "cwd", Detail: fmt.Sprintf("%s: %s", jobspec.Quote(path), seen.Detail)}
+	}
+	f.Cwd = jobspec.Place{Path: seen.Real, UID: seen.UID}
+	f.HasGit = set.File(1) != nil
+	return nil
+}
+
+// bind finds, opens and hashes the files that are part of the approval.
+func (x *Examiner) bind(ctx context.Context, acct pin.Account, d *jobspec.Draft, where string) ([]jobspec.Bound, error) {
+	todo := jobspec.PlanBinding(d.Command, d.Script, d.Files).Targets
+	var bound []jobspec.Bound
+	seen := map[string]bool{}
+	for len(todo) > 0 {
+		t := todo[0]
+		todo = todo[1:]
+		b, more, err := x.bindOne(ctx, acct, t, where)
+		if err != nil {
+			return nil, err
+		}
+		if key := string(b.Role) + b.Real; !seen[key] {
+			seen[key] = true
+			bound = append(bound, b)
+			todo = append(todo, more...)
+		}
+	}
+	return bound, nil
+}
+
+func (x *Examiner) bindOne(ctx context.Context, acct pin.Account, t jobspec.BindTarget, where string) (jobspec.Bound, []jobspec.BindTarget, error) {
+	typed := t.Typed
+	if (t.Role == jobspec.RoleScript || t.Role == jobspec.RoleFile) && !strings.ContainsRune(typed, '/') {
+		typed = "./" + typed // an operand is never looked up in PATH
+	}
+	real, err := pin.Resolve(ctx, acct, typed, where, pin.SearchPath())
+	if err != nil {
+		return jobspec.Bound{}, nil, bindError(t, err)
+	}
+	set, err := pin.Open(ctx, acct, []pin.Request{{Use: jobspec.UseBound, Role: t.Role, Path: real}}, pin.Options{Cache: x.Cache})
+	if err != nil {
+		return jobspec.Bound{}, nil, err
+	}
+	defer set.Close()
+	o := set.Observation(0)
+	if o.Problem != "" {
+		return jobspec.Bound{}, nil, &jobspec.FieldError{Reason: o.Problem, Field: string(t.Role), Detail: fmt.Sprintf("%s: %s", jobspec.Quote(t.Typed), o.Detail)}
+	}
+	b := jobspec.Bound{Role: t.Role, Typed: t.Typed, Real: o.Real, Size: o.Size, SHA256: o.SHA256,
+		UID: o.UID, Mode: fmt.Sprintf("%04o", o.Mode)}
+	more, err := interpreters(t.Role, set)
+	return b, more, err
+}
+
+// interpreters lists what the #! line of a program needs. A file that is only
+// read needs nothing.
+func interpreters(role jobspec.Role, set *pin.Set) ([]jobspec.BindTarget, error) {
+	if role != jobspec.RoleExecutable {
+		return nil, nil
+	}
+	head := make([]byte, 512)
+	n, err := set.File(0).ReadAt(head, 0)
+	if n == 0 && err != nil {
+		return nil, nil // empty: execve will say so
+	}
+	return jobspec.ParseShebang(head[:n])
+}
+
+func bindError(t jobspec.BindTarget, err error) error {
+	f, ok := errors.AsType[*pin.Failure](err)
+	if !ok {
+		return err
+	}
+	return &jobspec.FieldError{Reason: f.Reason, Field: string(t.Role), Detail: fmt.Sprintf("%s: %s", jobspec.Quote(t.Typed), f.Detail)}
+}
+
+// words reads the schedule once more than needed so that its sentence becomes
+// part of the signed bytes.
+func words(d *jobspec.Draft, f jobspec.Facts) (string, error) {
+	zone := d.Timezone
+	if zone == "" {
+		zone = f.Zone
+	}
+	if zone == "" {
+		zone = jobspec.DefaultZone
+	}
+	s := jobspec.Schedule{Cron: d.Cron, EverySeconds: int64(d.Every.Seconds()), Timezone: zone}
+	if s.Cron == "" && s.EverySeconds == 0 {
+		return "", nil // Resolve names what is missing
+	}
+	c, err := calendar.FromSpec(s, f.Now)
+	if err != nil {
+		return "", err
+	}
+	return c.Words(), nil
+}
+
+// localZone is the name of the machine's zone, "" when it has none: what
+// /etc/localtime points to below a zoneinfo folder, or /etc/timezone.
+func localZone() string {
+	if to, err := os.Readlink("/etc/localtime"); err == nil {
+		if _, name, ok := strings.Cut(to, "zoneinfo/"); ok && known(name) {
+			return name
+		}
+	}
+	b, err := os.ReadFile("/etc/timezone")
+	if name := strings.TrimSpace(string(b)); err == nil && known(name) {
+		return name
+	}
+	return ""
+}
+
+func known(zone string) bool {
+	_, err := calendar.Location(zone)
+	return err == nil
+}

@@ -1,0 +1,235 @@
+package examine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os/user"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"time"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/config"
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/runner/pin"
+	"github.com/sbxcron/sbxcron/scheduler/calendar"
+	"github.com/sbxcron/sbxcron/store"
+)
+
+// Prober says whether jobs can be confined on this machine.
+type Prober interface {
+	Probe(ctx context.Context) jobspec.Sandbox
+}
+
+// Examiner looks at one installation. Its fields are set once.
+type Examiner struct {
+	Site     config.Site
+	Sandbox  Prober
+	Cache    *pin.Cache
+	Bwrap    string           // the sandbox program, a place that no job gets
+	Binary   string           // our own
+	KeyFiles []string         // signing keys, where they are known
+	Now      func() time.Time // effective time
+}
+
+// Examination is what was found about one op, and the decision. Close releases
+// every file that it holds open.
+type Examination struct {
+	Op       *jobspec.Op
+	Account  pin.Account
+	Pins     *pin.Set
+	Input    jobspec.Input
+	Decision jobspec.Decision
+}
+
+// Close closes what the examination holds open.
+func (e *Examination) Close() {
+	if e.Pins != nil {
+		_ = e.Pins.Close() // read-only descriptors: nothing can be lost
+	}
+}
+
+// Subject is an op and what the verifier said of it.
+type Subject struct {
+	Op             *jobspec.Op
+	Signed         jobspec.Signed // zero at add
+	Identity       jobspec.Code   // why the signature does not count, "" if it does
+	IdentityDetail string
+	Held           bool
+	Hold           bool  // clock_hold
+	Audit          error // why nothing can be recorded, nil if it can
+}
+
+// Examine gathers everything about an op and decides. The uid is the throw-away
+// one that the run would get in system mode where no account is named.
+func (x *Examiner) Examine(ctx context.Context, phase jobspec.Phase, s Subject, uid int) (*Examination, error) {
+	e := &Examination{Op: s.Op, Account: x.account(s.Op, uid)}
+	e.Input = x.common(phase, s)
+	if phase != jobspec.PhaseApply && s.Op.Spec != nil {
+		if err := x.open(ctx, e); err != nil {
+			return nil, err
+		}
+		e.Input.Sandbox = x.Sandbox.Probe(ctx)
+	}
+	e.Decision = jobspec.Decide(phase, e.Input)
+	return e, nil
+}
+
+// common is everything but files and sandbox.
+func (x *Examiner) common(phase jobspec.Phase, s Subject) jobspec.Input {
+	in := jobspec.Input{
+		Op: s.Op, Signed: s.Signed, Identity: s.Identity, IdentityDetail: s.IdentityDetail,
+		Host: x.host(s.Hold), Held: s.Held && phase == jobspec.PhaseTrigger, Audit: s.Audit,
+	}
+	x.readPolicy(&in)
+	if s.Op.Spec != nil {
+		in.Schedule, in.Gap = judgeSchedule(s.Op.Spec.Schedule, s.Op.Created.Time())
+	}
+	return in
+}
+
+func (x *Examiner) readPolicy(in *jobspec.Input) {
+	p, err := x.policy()
+	if err != nil {
+		in.PolicyErr, in.PolicyMsg = codeOf(err), err.Error()
+		return
+	}
+	in.Policy = p
+}
+
+func judgeSchedule(s jobspec.Schedule, anchor time.Time) (error, int64) {
+	c, err := calendar.FromSpec(s, anchor)
+	if err != nil {
+		return err, 0
+	}
+	return nil, c.Gap()
+}
+
+func (x *Examiner) host(hold bool) jobspec.Host {
+	id, err := x.hostID()
+	if err != nil {
+		id = "" // equals no op's host, so that structure refuses
+	}
+	return jobspec.Host{
+		ID: id, Platform: runtime.GOOS, Now: x.Now(), Hold: hold,
+		UID: x.Site.UID, System: x.Site.System(), LookupUser: LookupUser,
+	}
+}
+
+// LookupUser finds an account of the passwd database by its name.
+func LookupUser(name string) (jobspec.RunAs, bool) {
+	u, err := user.Lookup(name)
+	if err != nil {
+		return jobspec.RunAs{}, false
+	}
+	uid, uerr := strconv.Atoi(u.Uid)
+	gid, gerr := strconv.Atoi(u.Gid)
+	if uerr != nil || gerr != nil {
+		return jobspec.RunAs{}, false
+	}
+	return jobspec.RunAs{User: u.Username, UID: uid, GID: gid}, true
+}
+
+// account is whose rights open the spec's paths: in user mode our own, in
+// system mode never root's.
+func (x *Examiner) account(op *jobspec.Op, uid int) pin.Account {
+	if !x.Site.System() {
+		return pin.Account{UID: x.Site.UID}
+	}
+	if op.Spec != nil && !op.Spec.RunAs.IsZero() {
+		return pin.Account{UID: op.Spec.RunAs.UID, GID: op.Spec.RunAs.GID, Drop: true}
+	}
+	return pin.Account{UID: uid, GID: uid, Drop: true}
+}
+
+// open opens what the spec names and finds out where the sensitive places lie.
+func (x *Examiner) open(ctx context.Context, e *Examination) error {
+	var err error
+	if e.Account.Drop && e.Account.UID == 0 {
+		e.Input.Paths = unreachable(e.Op.Spec) // Decide refuses run_as 0; nothing is opened for it
+		return nil
+	}
+	if e.Pins, err = pin.Open(ctx, e.Account, Requests(e.Op.Spec), pin.Options{Cache: x.Cache}); err != nil {
+		return fmt.Errorf("open the paths of job %q: %w", e.Op.Job, err)
+	}
+	e.Input.Paths = e.Pins.Observations()
+	if e.Input.Sensitive, err = x.sensitive(); err != nil {
+		e.Close()
+		return err
+	}
+	return nil
+}
+
+func unreachable(s *jobspec.Spec) []jobspec.Observation {
+	var all []jobspec.Observation
+	for _, r := range Requests(s) {
+		all = append(all, jobspec.Observation{Use: r.Use, Role: r.Role, Typed: r.Path,
+			Problem: jobspec.CodePathUnreachable, Detail: "not opened: the account may not run jobs"})
+	}
+	return all
+}
+
+// Requests lists the paths of a spec in a fixed order: what is bound, the cwd,
+// then read, write and deny.
+func Requests(s *jobspec.Spec) []pin.Request {
+	var all []pin.Request
+	for _, b := range s.Bound {
+		all = append(all, pin.Request{Use: jobspec.UseBound, Role: b.Role, Path: b.Real})
+	}
+	if s.Cwd.Path != "" {
+		all = append(all, pin.Request{Use: jobspec.UseCwd, Path: s.Cwd.Path})
+	}
+	for _, u := range []struct {
+		use   jobspec.Use
+		paths []string
+	}{{jobspec.UseRead, s.Read}, {jobspec.UseWrite, s.Write}, {jobspec.UseDeny, s.Deny}} {
+		for _, p := range u.paths {
+			all = append(all, pin.Request{Use: u.use, Path: p})
+		}
+	}
+	return all
+}
+
+// sensitive lists the places that no job gets: this installation's, the default
+// ones of the system, and the host's.
+func (x *Examiner) sensitive() ([]jobspec.Sensitive, error) {
+	system := config.System()
+	return pin.SensitivePlaces(pin.SensitiveOptions{
+		Conf:     []string{x.Site.Conf, system.Conf},
+		State:    []string{x.Site.State, system.State},
+		Run:      []string{x.Site.Run, system.Run},
+		KeyFiles: append([]string{x.Site.DefaultKeyFile()}, x.KeyFiles...),
+		Binary:   x.Binary, Bwrap: x.Bwrap,
+	})
+}
+
+// absolute makes a typed path absolute beside base.
+func absolute(typed, base string) string {
+	if filepath.IsAbs(typed) {
+		return filepath.Clean(typed)
+	}
+	return filepath.Join(base, typed)
+}
+
+// policy reads the managed policy, which must not be older than the newest seen.
+func (x *Examiner) policy() (*jobspec.Policy, error) {
+	p, err := store.ReadPin(x.Site.Dirs)
+	if err != nil {
+		return nil, err
+	}
+	return x.Site.Policy(p.PolicySerial)
+}
+
+func (x *Examiner) hostID() (jobspec.HostID, error) { return store.ReadHost(x.Site.Dirs) }
+
+// codeOf is the code that an error carries; without one nobody can tell.
+func codeOf(err error) jobspec.Code {
+	if c, ok := errors.AsType[interface {
+		error
+		Code() string
+	}](err); ok {
+		return jobspec.Code(c.Code())
+	}
+	return jobspec.CodePolicyEvalError
+}

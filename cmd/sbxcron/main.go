@@ -1,0 +1,30 @@
+// Command sbxcron runs jobs that their owner signed, in a sandbox, on their
+// schedule. This file wires and does nothing else.
+package main
+
+import (
+	"context"
+	"os"
+	"runtime"
+	"time"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/cli"
+	"github.com/sbxcron/sbxcron/cmd/internal/ui"
+	"github.com/sbxcron/sbxcron/runner/pin"
+)
+
+func main() {
+	// A child that opens paths as another account is this program once more; it
+	// does its work here and never returns.
+	pin.ChildMain()
+	version := cli.BuildVersion()
+	app := &cli.App{
+		UI:       ui.System(),
+		Now:      time.Now,
+		Getenv:   os.Getenv,
+		Version:  version,
+		Platform: cli.Platform(runtime.GOOS),
+		Ports:    cli.Wire(version, time.Now),
+	}
+	os.Exit(app.Run(context.Background(), os.Args[1:]))
+}
