@@ -57,9 +57,9 @@ func serve() error {
 	}
 }
 
-// harden makes sure that the parent did its part and closes the door that a
-// setuid leaves open: a process is dumpable again after the exec, and then its
-// user may trace it. RLIMIT_CORE at 1 also stops piped core handlers (core(5)).
+// harden makes sure that the parent did its part and closes the door that the
+// exec opens: the process is dumpable again, and then its user may trace it and
+// a crash may leave what it read in a core file (prctl(2), PR_SET_DUMPABLE).
 func harden() error {
 	unix.Close(childExe)
 	if os.Getuid() == 0 || os.Getgid() == 0 || os.Getuid() != os.Geteuid() {
@@ -68,10 +68,7 @@ func harden() error {
 	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
 		return err
 	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
-		return err
-	}
-	return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{Cur: 1, Max: 1})
+	return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 }
 
 func (q question) answer() error {
@@ -83,7 +80,7 @@ func (q question) answer() error {
 	if err != nil {
 		return err
 	}
-	p := openPath(context.Background(), q.Request, table, Options{MaxBytes: q.Max})
+	p := openPath(context.Background(), q.Request, table, q.Room, Options{})
 	defer p.close()
 	a, files := p.pack()
 	return send(childSocket, a, files)

@@ -125,12 +125,12 @@ func TestChildHasNothingButTheAccountsIDs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(stray)
-	s, err := startSession(soon(t), dropped(), Options{})
+	s, err := startSession(soon(t), dropped())
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.close()
-	p, err := s.open(soon(t), Request{Use: jobspec.UseRead, Path: "/usr"})
+	p, err := s.open(soon(t), Request{Use: jobspec.UseRead, Path: "/usr"}, room{})
 	if err != nil || p.Why != whyNone {
 		t.Fatal(err, p.trouble)
 	}
@@ -274,7 +274,7 @@ func TestOrdinaryUserOpensAsItselfAlone(t *testing.T) {
 func TestEndOfContextEndsAStoppedChild(t *testing.T) {
 	asRoot(t)
 	ctx, stop := context.WithCancel(context.Background())
-	s, err := startSession(ctx, dropped(), Options{})
+	s, err := startSession(ctx, dropped())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,7 +282,7 @@ func TestEndOfContextEndsAStoppedChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	stop()
-	if _, err := s.open(ctx, Request{Use: jobspec.UseRead, Path: "/usr"}); !errors.Is(err, context.Canceled) {
+	if _, err := s.open(ctx, Request{Use: jobspec.UseRead, Path: "/usr"}, room{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	if err := s.close(); err != nil {
@@ -355,12 +355,12 @@ func TestWhatALyingChildSendsIsNotBelieved(t *testing.T) {
 			return opened{chain: honest(dir), content: sealedCopy(t, path), sealed: true}
 		}},
 	} {
-		h, err := observe(soon(t), script(path), c.lie(), table, Options{})
+		h, err := observe(soon(t), script(path), c.lie(), table, room{100, 100}, Options{})
 		if err != nil || h.seen.Problem == "" || h.file != nil || !h.seen.SHA256.IsZero() {
 			t.Errorf("%s: %+v, %v", c.name, h.seen, err)
 		}
 	}
-	h, err := observe(soon(t), script(path), opened{chain: honest(path), content: sealedCopy(t, path), sealed: true}, table, Options{})
+	h, err := observe(soon(t), script(path), opened{chain: honest(path), content: sealedCopy(t, path), sealed: true}, table, room{100, 100}, Options{})
 	if err != nil || h.seen.Problem != "" {
 		t.Errorf("the truth: %+v, %v", h.seen, err)
 	}

@@ -13,7 +13,7 @@ import (
 // observe turns what the holder of the rights opened into what is held and
 // judged. Everything is asked of the descriptors again, since the other side may
 // be a process that the account's other processes can reach. It takes p over.
-func observe(ctx context.Context, r Request, p opened, table mounts, o Options) (held, error) {
+func observe(ctx context.Context, r Request, p opened, table mounts, left room, o Options) (held, error) {
 	defer p.close()
 	if p.Why != whyNone {
 		return held{seen: p.observation(r, p.kind)}, nil
@@ -38,7 +38,7 @@ func observe(ctx context.Context, r Request, p opened, table mounts, o Options) 
 		p.chain = p.chain[:len(p.chain)-1]
 		return h, nil
 	}
-	return h.bind(ctx, r, p, m, table, o)
+	return h.bind(ctx, r, p, m, table, left, o)
 }
 
 // checkOpened asks the kernel whether the last descriptor can serve the use.
@@ -70,9 +70,9 @@ func movedOr(err error) trouble {
 
 // bind checks and hashes the content of a bound file and holds it on a
 // descriptor that shares no offset with anybody.
-func (h held) bind(ctx context.Context, r Request, p opened, m meta, table mounts, o Options) (held, error) {
+func (h held) bind(ctx context.Context, r Request, p opened, m meta, table mounts, left room, o Options) (held, error) {
 	refuse := func(t trouble) (held, error) { return held{seen: t.observation(r, m.kind)}, nil }
-	if t := checkContent(p, m, table, o); t.Why != whyNone {
+	if t := checkContent(p, m, table, left); t.Why != whyNone {
 		return refuse(t)
 	}
 	f, err := reopen(p.content)
@@ -99,12 +99,12 @@ func (h held) bind(ctx context.Context, r Request, p opened, m meta, table mount
 // checkContent decides whether the content may stand for the file: a memfd with
 // all seals, or the very inode of the chain, which only root can change. The
 // memfd's size is checked before a byte is read: its maker may have lied.
-func checkContent(p opened, m meta, table mounts, o Options) trouble {
+func checkContent(p opened, m meta, table mounts, left room) trouble {
 	c, err := statFile(p.content)
 	if err != nil {
 		return troubleOf(err)
 	}
-	if c.size > o.maxBytes() {
+	if c.size > left.File || p.sealed && c.size > left.Copies {
 		return trouble{Why: whyTooLarge}
 	}
 	if p.sealed && isSealed(p.content) {

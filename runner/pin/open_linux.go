@@ -34,18 +34,22 @@ func Open(ctx context.Context, acct Account, reqs []Request, o Options) (*Set, e
 
 func openAll(ctx context.Context, who opener, reqs []Request, table mounts, o Options) (*Set, error) {
 	s := &Set{}
+	left := room{File: o.maxBytes(), Copies: o.maxBytes()}
 	for _, r := range reqs {
 		if t := checkPath(r.Path); t.Why != whyNone {
 			s.pins = append(s.pins, held{seen: t.observation(r, "")})
 			continue
 		}
-		p, err := who.open(ctx, r)
+		p, err := who.open(ctx, r, left)
 		if err != nil {
 			return s, err
 		}
-		h, err := observe(ctx, r, p, table, o)
+		h, err := observe(ctx, r, p, table, left, o)
 		if err != nil {
 			return s, fmt.Errorf("open %q: %w", r.Path, err)
+		}
+		if h.sealed {
+			left.Copies -= h.seen.Size
 		}
 		s.pins = append(s.pins, h)
 	}

@@ -242,6 +242,23 @@ func TestFileOverTheCapIsRefused(t *testing.T) {
 	}
 }
 
+func TestCopiesOfOneCallShareTheCap(t *testing.T) {
+	dir := folder(t)
+	var reqs []Request
+	for _, name := range []string{"a", "b", "c"} {
+		reqs = append(reqs, script(put(t, dir+"/"+name, strings.Repeat("x", 400), 0o755)))
+	}
+	reqs = append(reqs, script(put(t, dir+"/d", strings.Repeat("x", 200), 0o755)))
+	for _, acct := range accounts() {
+		s := open(t, acct, Options{MaxBytes: 1000}, reqs...)
+		for i, want := range []jobspec.Code{"", "", jobspec.CodeDriftTooLarge, ""} {
+			if p := s.Observation(i).Problem; p != want {
+				t.Errorf("drop %v: file %d: problem %q, want %q", acct.Drop, i, p, want)
+			}
+		}
+	}
+}
+
 func TestFileThatGrowsOverTheCapWhileItIsCopiedIsRefused(t *testing.T) {
 	path := put(t, folder(t)+"/f", "x", 0o755)
 	grow := Options{MaxBytes: 1000, trace: func(s stage) {

@@ -35,9 +35,16 @@ func (o *opened) fail(t trouble) opened {
 	return opened{trouble: t, kind: o.kind}
 }
 
+// room is how many bytes may still be bound: in one file, and in sealed copies.
+// Its zero value leaves none.
+type room struct {
+	File   int64 `json:"file"`
+	Copies int64 `json:"copies"`
+}
+
 // openPath opens one path with the rights of this process. It runs in the child
 // when there is one.
-func openPath(ctx context.Context, r Request, table mounts, o Options) opened {
+func openPath(ctx context.Context, r Request, table mounts, left room, o Options) opened {
 	if t := checkPath(r.Path); t.Why != whyNone {
 		return opened{trouble: t}
 	}
@@ -62,7 +69,7 @@ func openPath(ctx context.Context, r Request, table mounts, o Options) opened {
 	if r.Use != jobspec.UseBound {
 		return p
 	}
-	return p.takeContent(ctx, m, table, o.maxBytes())
+	return p.takeContent(ctx, m, table, left)
 }
 
 // explain sorts the error of a walk. For a symbolic link it finds where the
@@ -131,8 +138,8 @@ func reach(r Request, kind jobspec.FileKind, f *os.File) error {
 
 // takeContent opens the bytes of a bound file: the inode itself where only root
 // can change it, else a sealed copy.
-func (p *opened) takeContent(ctx context.Context, m meta, table mounts, max int64) opened {
-	if m.size > max {
+func (p *opened) takeContent(ctx context.Context, m meta, table mounts, left room) opened {
+	if m.size > left.File {
 		return p.fail(trouble{Why: whyTooLarge})
 	}
 	f, err := reopen(p.chain.last())
@@ -144,7 +151,10 @@ func (p *opened) takeContent(ctx context.Context, m meta, table mounts, max int6
 		return *p
 	}
 	defer f.Close()
-	sealed, t := seal(ctx, f, max)
+	if m.size > left.Copies {
+		return p.fail(trouble{Why: whyTooLarge})
+	}
+	sealed, t := seal(ctx, f, left.Copies)
 	if t.Why != whyNone {
 		return p.fail(t)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec"
 )
 
-// MaxSealed is the default cap on the size of one file whose bytes are bound,
-// in bytes. A sealed copy lives in memory.
+// MaxSealed is the default cap on the size of one bound file, in bytes, and on
+// that of all sealed copies of one call together, since they live in memory.
 const MaxSealed = 512 << 20
 
 // Request names one path that a spec wants, and what for.
@@ -30,7 +30,7 @@ type Account struct {
 
 // Options tune Open. The zero value is right for most callers.
 type Options struct {
-	MaxBytes int64  // cap on a bound file, in bytes; 0 means MaxSealed
+	MaxBytes int64  // cap on a bound file, and on all copies of one call together; 0 means MaxSealed
 	Cache    *Cache // digests of files that only root can change; nil means none
 
 	trace func(stage) // tests count what happens between the steps

@@ -18,7 +18,7 @@ import (
 
 // opener is whoever holds the rights: this process, or a child.
 type opener interface {
-	open(ctx context.Context, r Request) (opened, error)
+	open(ctx context.Context, r Request, left room) (opened, error)
 	find(ctx context.Context, s search) (string, trouble, error)
 	close() error
 }
@@ -29,8 +29,8 @@ type itself struct {
 	o     Options
 }
 
-func (i itself) open(ctx context.Context, r Request) (opened, error) {
-	p := openPath(ctx, r, i.table, i.o)
+func (i itself) open(ctx context.Context, r Request, left room) (opened, error) {
+	p := openPath(ctx, r, i.table, left, i.o)
 	if err := ctx.Err(); err != nil {
 		p.close()
 		return opened{}, err
@@ -49,7 +49,6 @@ func (i itself) close() error { return nil }
 type session struct {
 	cmd  *exec.Cmd
 	conn *net.UnixConn
-	max  int64
 }
 
 // newOpener chooses who opens for acct.
@@ -58,7 +57,7 @@ func newOpener(ctx context.Context, acct Account, table mounts, o Options) (open
 		return nil, err
 	}
 	if acct.Drop {
-		return startSession(ctx, acct, o)
+		return startSession(ctx, acct)
 	}
 	return itself{table: table, o: o}, nil
 }
@@ -79,7 +78,7 @@ func (a Account) check(self int) error {
 
 // startSession starts the child. It is our own program, executed through a
 // descriptor so that it is found below a folder that the account cannot enter.
-func startSession(ctx context.Context, acct Account, o Options) (*session, error) {
+func startSession(ctx context.Context, acct Account) (*session, error) {
 	conn, theirs, err := socketPair()
 	if err != nil {
 		return nil, err
@@ -101,7 +100,7 @@ func startSession(ctx context.Context, acct Account, o Options) (*session, error
 		conn.Close()
 		return nil, fmt.Errorf("start the opener as uid %d: %w", acct.UID, err)
 	}
-	return &session{cmd: cmd, conn: conn, max: o.maxBytes()}, nil
+	return &session{cmd: cmd, conn: conn}, nil
 }
 
 // socketPair makes a pair that keeps messages apart. The child's end blocks.
@@ -175,8 +174,8 @@ func (s *session) close() error {
 	return nil
 }
 
-func (s *session) open(ctx context.Context, r Request) (opened, error) {
-	a, files, err := s.ask(ctx, question{Request: r, Max: s.max})
+func (s *session) open(ctx context.Context, r Request, left room) (opened, error) {
+	a, files, err := s.ask(ctx, question{Request: r, Room: left})
 	if err != nil {
 		return opened{}, fmt.Errorf("open %q: %w", r.Path, err)
 	}

@@ -21,7 +21,7 @@ const (
 // is set, to find a file.
 type question struct {
 	Request Request `json:"request"`
-	Max     int64   `json:"max,omitempty"`
+	Room    room    `json:"room"`
 	Search  *search `json:"search,omitempty"`
 }
 
