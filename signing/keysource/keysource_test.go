@@ -3,6 +3,7 @@ package keysource_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -87,5 +88,26 @@ func TestNamingNoKeyIsRefused(t *testing.T) {
 		if unavailable(t, err).Hint() == "" {
 			t.Errorf("%q: no hint", key)
 		}
+	}
+}
+
+func TestOddPublicKeyFilesAreRefused(t *testing.T) {
+	good := string(mustRead(t, stockKey(t, "ed25519", "")+".pub"))
+	for name, text := range map[string]string{
+		"two keys":            good + good,
+		"CRLF":                strings.TrimSpace(good) + "\r\n",
+		"other type":          strings.Replace(good, "ssh-ed25519", "ssh-rsa", 1),
+		"line of trust files": "alice " + good,
+		"no base64":           "ssh-ed25519 !!!! x\n",
+		"type alone":          "ssh-ed25519\n",
+		"certificate":         "ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29t\n",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := signingtest.File(t, "id.pub", []byte(text))
+			_, err := keysource.Source{Key: path, AgentSocket: "/none"}.Open(t.Context())
+			if unavailable(t, err); !strings.Contains(err.Error(), path) {
+				t.Errorf("does not name the file: %v", err)
+			}
+		})
 	}
 }
