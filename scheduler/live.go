@@ -1,0 +1,183 @@
+package scheduler
+
+import (
+	"container/heap"
+	"slices"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+)
+
+// claim makes the started row durable, with the rows that waited for it.
+func (s *Scheduler) claim(r *run, started *record.Leaf) error {
+	s.mu.Lock()
+	r.claimed = true
+	rows := append([]*record.Leaf{started}, r.later...)
+	r.later = nil
+	s.mu.Unlock()
+	return s.write(rows...)
+}
+
+// attach makes a released run known, and ends it if somebody wanted that in the
+// meantime.
+func (s *Scheduler) attach(r *run, proc Process) {
+	s.mu.Lock()
+	r.proc, r.stage, r.began = proc, running, s.o.Clock.Now()
+	h, killed := r.halt, s.killed
+	s.mu.Unlock()
+	switch {
+	case killed:
+		proc.Kill(jobspec.CodeShutdown)
+	case h != nil:
+		proc.Cancel(h.code)
+	}
+}
+
+// flush writes the rows that came behind the first one, until none waits.
+func (s *Scheduler) flush(r *run) {
+	for {
+		s.mu.Lock()
+		rows := r.later
+		r.later = nil
+		r.recorded = len(rows) == 0
+		s.mu.Unlock()
+		if len(rows) == 0 || s.write(rows...) != nil {
+			return
+		}
+	}
+}
+
+// settle makes the final row durable and only then lets the job's next slot
+// start. A nil row means that the ledger broke.
+func (s *Scheduler) settle(r *run, final *record.Leaf) {
+	if final != nil && s.write(final) != nil {
+		final = nil
+	}
+	for {
+		s.flush(r)
+		s.mu.Lock()
+		if len(r.later) == 0 || s.broken != nil {
+			break
+		}
+		s.mu.Unlock()
+	}
+	defer s.mu.Unlock()
+	if s.live[r.key.Job] == r {
+		delete(s.live, r.key.Job)
+	}
+	if r.stage != queued {
+		s.free++
+	}
+	s.pump()
+	r.handle.finish(final)
+}
+
+// dismiss ends runs that never left the queue: they hold no seat.
+func (s *Scheduler) dismiss(runs []*run) {
+	for _, r := range runs {
+		s.settle(r, s.halted(r))
+	}
+}
+
+func (s *Scheduler) haltOf(r *run) *halt {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return r.halt
+}
+
+// stopRun tells one run to end. The caller holds mu and calls what it returns
+// without it.
+func (s *Scheduler) stopRun(r *run, h *halt) (end func()) {
+	if r.halt == nil {
+		r.halt = h
+	}
+	switch proc := r.proc; {
+	case proc != nil:
+		return func() { proc.Cancel(h.code) }
+	case r.abort != nil:
+		r.abort()
+	case r.stage == queued && s.queue.remove(r):
+		s.runs.Add(1)
+		return func() {
+			defer s.runs.Done()
+			s.dismiss([]*run{r})
+		}
+	}
+	return func() {}
+}
+
+// Cancel ends one run: a queued one does not start, a running one gets TERM, its
+// grace, KILL. The error is a *Refusal when no such run is alive.
+func (s *Scheduler) Cancel(id string, by record.Requester) error {
+	s.mu.Lock()
+	r := s.find(id)
+	if r == nil {
+		s.mu.Unlock()
+		return refusal(jobspec.CodeJobUnknown, "no run "+id+" is alive")
+	}
+	end := s.stopRun(r, &halt{code: jobspec.CodeCanceled, by: &by})
+	s.mu.Unlock()
+	end()
+	return nil
+}
+
+// find looks a living run up. The caller holds mu.
+func (s *Scheduler) find(id string) *run {
+	for _, r := range s.live {
+		if r.id == id {
+			return r
+		}
+	}
+	return nil
+}
+
+// queue holds runs that wait for room: the oldest slot first, by name where two
+// are the same.
+type queue struct{ runs runHeap }
+
+func (q *queue) Len() int { return len(q.runs) }
+
+func (q *queue) push(r *run) { heap.Push(&q.runs, r) }
+
+func (q *queue) pop() *run { return heap.Pop(&q.runs).(*run) }
+
+func (q *queue) remove(r *run) bool {
+	i := slices.Index(q.runs, r)
+	if i < 0 {
+		return false
+	}
+	heap.Remove(&q.runs, i)
+	return true
+}
+
+// takeAll empties the queue in its order.
+func (q *queue) takeAll() []*run {
+	var all []*run
+	for q.Len() > 0 {
+		all = append(all, q.pop())
+	}
+	return all
+}
+
+type runHeap []*run
+
+func (h runHeap) Len() int { return len(h) }
+
+func (h runHeap) Less(i, j int) bool {
+	if c := h[i].order.Compare(h[j].order); c != 0 {
+		return c < 0
+	}
+	return h[i].key.Job < h[j].key.Job
+}
+
+func (h runHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+func (h *runHeap) Push(x any) { *h = append(*h, x.(*run)) }
+
+func (h *runHeap) Pop() any {
+	old := *h
+	r := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	return r
+}

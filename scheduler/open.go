@@ -1,0 +1,174 @@
+package scheduler
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/scheduler/calendar"
+)
+
+// Problem is why a job that is in force cannot become due.
+type Problem struct {
+	Job    jobspec.Name
+	Code   jobspec.Code
+	Detail string
+}
+
+// open accounts for what happened before: starts that nobody saw end are lost,
+// and what was due while the service was off is missed.
+func (s *Scheduler) open() error {
+	holds, err := s.o.History.Holds()
+	if err != nil {
+		return fmt.Errorf("read holds: %w", err)
+	}
+	began, err := s.o.History.OpenRuns()
+	if err != nil {
+		return fmt.Errorf("read open runs: %w", err)
+	}
+	var lost []*record.Leaf
+	for _, started := range began {
+		lost = append(lost, s.rows.lostAtStart(started))
+	}
+	if err := s.write(lost...); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	for job, h := range holds {
+		s.holds[job] = h
+	}
+	s.mu.Unlock()
+	if err := s.load(true); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.phase == opening {
+		s.phase = serving
+	}
+	return nil
+}
+
+// Reload takes over a chain that has changed. Jobs that did not change keep
+// their place; running jobs run on. Whoever changes the chain calls it.
+func (s *Scheduler) Reload() error { return s.load(false) }
+
+func (s *Scheduler) load(first bool) error {
+	s.reload.Lock()
+	defer s.reload.Unlock()
+	entries, err := s.o.Jobs.Entries()
+	if err != nil {
+		return fmt.Errorf("read jobs: %w", err)
+	}
+	// By name, and the stretches of one job in the order of time.
+	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.Job, b.Job), a.Since.Compare(b.Since)) })
+
+	s.turn.Lock()
+	defer s.turn.Unlock()
+	s.tickLocked() // what is due under the old chain comes first
+	rows, err := s.change(entries, first)
+	if err != nil {
+		return err
+	}
+	s.nudge()
+	return s.write(rows...)
+}
+
+// change brings the table in line with the entries.
+func (s *Scheduler) change(entries []Entry, first bool) ([]*record.Leaf, error) {
+	var rows []*record.Leaf
+	inForce := make(map[jobspec.Name]bool, len(entries))
+	for _, e := range entries {
+		inForce[e.Job] = inForce[e.Job] || e.Until.IsZero()
+		if !first && (!e.Until.IsZero() || s.unchanged(e)) {
+			continue
+		}
+		more, err := s.admit(e)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, job := range s.table.Jobs() {
+		if !inForce[job] {
+			s.table.Delete(job)
+		}
+	}
+	for job := range s.problems {
+		if !inForce[job] {
+			delete(s.problems, job)
+		}
+	}
+	return rows, nil
+}
+
+func (s *Scheduler) unchanged(e Entry) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	// A spec that was put in force again keeps its next due: the tick before
+	// accounted for everything up to now, in rows or in a run that waits.
+	return s.table.Confirm(e)
+}
+
+// admit takes one entry in, or, for one that has ceased, the slots up to its
+// end. What goes wrong with one job's schedule is that job's problem.
+func (s *Scheduler) admit(e Entry) ([]*record.Leaf, error) {
+	slot, scheduled, covered, err := s.o.History.LastCovered(e.Job, e.Op)
+	if err != nil {
+		return nil, fmt.Errorf("read the last slot of job %q: %w", e.Job, err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	cal, err := s.table.calendar(e)
+	if err != nil {
+		s.table.Delete(e.Job)
+		s.report(e.Job, err)
+		return nil, nil
+	}
+	var rows []*record.Leaf
+	key, after := Key{e.Job, e.Op, e.Seq}, e.Since
+	if covered {
+		resume, rest, err := cal.Resume(slot)
+		if err != nil {
+			s.report(e.Job, err)
+			return nil, nil
+		}
+		if len(rest) > 0 {
+			rows = append(rows, s.rows.coalesced(key, rest, resume))
+		}
+		after = latest(after, scheduled, resume)
+	}
+	if !e.Until.IsZero() {
+		return append(rows, s.untilEnd(key, cal, after, e.Until)...), nil
+	}
+	if err := s.table.Set(e, after); err != nil {
+		s.report(e.Job, err)
+		return rows, nil
+	}
+	delete(s.problems, e.Job)
+	return rows, nil
+}
+
+func (s *Scheduler) untilEnd(key Key, cal *calendar.Calendar, after, until time.Time) []*record.Leaf {
+	span, ok := cal.Span(after, until)
+	if !ok {
+		return nil
+	}
+	return []*record.Leaf{s.rows.missed(key, span)}
+}
+
+// report keeps a job's problem for status. The caller holds mu.
+func (s *Scheduler) report(job jobspec.Name, err error) {
+	r := reasonOf(err, jobspec.CodeScheduleInvalid)
+	s.problems[job] = Problem{Job: job, Code: r.Code, Detail: err.Error()}
+	s.o.Log.Error("a job cannot become due", "job", string(job), "code", string(r.Code), "cause", err.Error())
+}
+
+func latest(times ...time.Time) time.Time {
+	return slices.MaxFunc(times, time.Time.Compare)
+}

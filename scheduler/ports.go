@@ -1,0 +1,140 @@
+package scheduler
+
+import (
+	"context"
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+)
+
+// Entry is one stretch of time in which a signed spec was in force.
+type Entry struct {
+	Job      jobspec.Name
+	Op       jobspec.Digest // the add or replace that holds the spec: part of a slot's identity
+	Seq      int64          // of that op
+	Schedule jobspec.Schedule
+	Anchor   time.Time // created of that op, from which intervals are counted
+	Since    time.Time // when this host accepted the op that put it in force; slots up to then are not due
+	Until    time.Time // when it ceased to be in force; zero while it is
+}
+
+// Jobs lists what the chain puts in force.
+type Jobs interface {
+	// Entries returns every entry in force, and those that ceased while the
+	// service was off, so that the slots up to their end are accounted for.
+	Entries() ([]Entry, error)
+}
+
+// Verified is a job's op as it was found at a trigger.
+type Verified struct {
+	Signed   jobspec.Signed // the op that holds the spec; the zero value starts nothing
+	Identity jobspec.Code   // why the signature does not hold now, "" when it does
+	Detail   string
+}
+
+// Verifier checks stored bytes.
+type Verifier interface {
+	// Current reads the job's op and checks its signature, and that of the op
+	// that put it in force, with the trust of this moment. An error means that
+	// it could not tell; a *Refusal among them says why.
+	Current(job jobspec.Name) (Verified, error)
+}
+
+// Ruling is the answer of jobspec.Decide, which alone can say yes:
+// jobspec.Decision is one.
+type Ruling interface {
+	Allowed() bool
+	Refusals() []jobspec.Check
+}
+
+// Basis is what a decision was made from, for the record.
+type Basis struct {
+	Verdicts jobspec.Verdicts
+	Weaker   []string
+	Trust    jobspec.Digest // allowed_signers in force
+	Revoked  jobspec.Digest // revoked_keys in force
+	Policy   jobspec.Digest // managed policy in force
+	SameUID  bool           // the job has the service's own uid
+}
+
+// Examiner gathers the facts of this moment and decides.
+type Examiner interface {
+	Examine(ctx context.Context, phase jobspec.Phase, v Verified) (Examination, error)
+}
+
+// Examination is one decision with the files that it was made over, held open.
+type Examination interface {
+	Decision() Ruling
+	Basis() Basis
+	// Prepare builds the sandbox up to its barrier. It is called after a yes
+	// only. An error that is a *Refusal gives the reason for the record.
+	Prepare(ctx context.Context, run string) (Armed, error)
+	// Close lets the files go. It is called once, after the run.
+	Close()
+}
+
+// Armed is a sandbox that waits at its barrier. Exactly one of Release and
+// Discard is called.
+type Armed interface {
+	Facts() record.Facts
+	Release() (Process, error)
+	Discard()
+}
+
+// Process is a released run.
+type Process interface {
+	Cancel(why jobspec.Code) // TERM, grace, KILL
+	Kill(why jobspec.Code)   // KILL at once
+	Wait() record.End        // called once
+}
+
+// Ledger takes rows. When Append returns nil they are durable, in this order
+// and without another row among them; its error leaves open which of them are.
+type Ledger interface {
+	Append(rows ...*record.Leaf) (first int64, err error)
+}
+
+// Sealed is a run's output, bound for the record.
+type Sealed struct {
+	Outputs []record.Output
+	Text    jobspec.Digest // commitment to free text, if there is any
+}
+
+// Finisher turns what was captured into commitments.
+type Finisher interface {
+	Seal(run string, end record.End) (Sealed, error)
+}
+
+// Hold is an operator's "not now" for one job.
+type Hold struct {
+	By record.Requester
+	At time.Time
+}
+
+// History answers from the ledger.
+type History interface {
+	// LastCovered is the last slot of this job and op that any row covers, started
+	// rows included. scheduled is the instant that the row gives, zero for the
+	// later slots of a range.
+	LastCovered(job jobspec.Name, op jobspec.Digest) (slot jobspec.Slot, scheduled time.Time, ok bool, err error)
+	// OpenRuns are the started rows that no final row follows.
+	OpenRuns() ([]*record.Leaf, error)
+	// Holds are the held rows without a slot that no released row follows.
+	Holds() (map[jobspec.Name]Hold, error)
+}
+
+// Refusal says why something did not start. It is data for the record, and also
+// an error.
+type Refusal struct{ record.Reason }
+
+func (r *Refusal) Error() string {
+	if r.Detail == "" {
+		return string(r.Reason.Code)
+	}
+	return string(r.Reason.Code) + ": " + r.Detail
+}
+
+func refusal(code jobspec.Code, detail string) *Refusal {
+	return &Refusal{record.Reason{Code: code, Detail: detail}}
+}

@@ -1,0 +1,214 @@
+package scheduler
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/scheduler/calendar"
+)
+
+// stage is how far a run has come.
+type stage uint8
+
+const (
+	queued stage = iota
+	preparing
+	running
+)
+
+// run is one start of a job, from due to its final row. The fields below the
+// line are guarded by the scheduler's mu.
+type run struct {
+	id      string
+	trigger record.Trigger
+	by      *record.Requester
+	due     calendar.Due // no slots when asked for by hand
+	order   time.Time    // the queue's order: the due instant, or when it was asked for
+	handle  *Handle
+
+	key      Key // of a manual run known only once it is verified
+	stage    stage
+	began    time.Time
+	claimed  bool           // the started row may be durable
+	recorded bool           // the first row is durable, and nothing waits behind it
+	later    []*record.Leaf // rows of later slots that wait for the first row
+	halt     *halt
+	abort    context.CancelFunc // ends a preparation
+	proc     Process
+}
+
+// halt is why a run must not start, or must end.
+type halt struct {
+	code jobspec.Code
+	by   *record.Requester
+}
+
+func (s *Scheduler) newRun(key Key, trigger record.Trigger, order time.Time) *run {
+	id := runID(s.o.Clock.Now(), s.o.Random)
+	return &run{id: id, key: key, trigger: trigger, order: order, handle: newHandle(id)}
+}
+
+// drive is the life of one run, in a goroutine of its own.
+func (s *Scheduler) drive(r *run) {
+	defer s.runs.Done()
+	s.settle(r, s.travel(r))
+}
+
+// travel takes the whole road and returns the final row. A panic on the road
+// ends this run only.
+func (s *Scheduler) travel(r *run) (final *record.Leaf) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			s.o.Log.Error("a run panicked", "job", string(r.key.Job), "run", r.id, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+			final = s.afterPanic(r)
+		}
+	}()
+	// The context ends a preparation and never a released run, which is ended
+	// through its process.
+	ctx, abort := context.WithCancel(context.Background())
+	defer abort()
+	s.mu.Lock()
+	r.abort = abort
+	s.mu.Unlock()
+	if row := s.halted(r); row != nil {
+		return row
+	}
+	v, err := s.o.Verifier.Current(r.key.Job)
+	if err != nil {
+		return s.rows.refused(r, v, Basis{}, reasonOf(err, jobspec.CodeIdentityUnproven))
+	}
+	if row := s.adopt(r, v); row != nil {
+		return row
+	}
+	exam, err := s.o.Examiner.Examine(ctx, jobspec.PhaseTrigger, v)
+	if err != nil {
+		return s.orHalted(r, s.rows.refused(r, v, Basis{}, reasonOf(err, jobspec.CodeInternal)))
+	}
+	defer exam.Close()
+	return s.enter(ctx, r, v, exam)
+}
+
+// enter goes on from a decision. Allowed is not enough: whatever the examiner
+// holds, unverified bytes start nothing.
+func (s *Scheduler) enter(ctx context.Context, r *run, v Verified, exam Examination) *record.Leaf {
+	basis := exam.Basis()
+	if ruling := exam.Decision(); !ruling.Allowed() {
+		return s.rows.refused(r, v, basis, reasonsOf(ruling.Refusals())...)
+	}
+	if !v.Signed.Valid() || v.Identity != "" {
+		return s.rows.refused(r, v, basis, record.Reason{Code: jobspec.CodeIdentityUnproven, Detail: v.Detail})
+	}
+	armed, err := exam.Prepare(ctx, r.id)
+	if err != nil {
+		return s.orHalted(r, s.rows.refused(r, v, basis, reasonOf(err, jobspec.CodeSbxSetupFailed)))
+	}
+	return s.release(r, v, basis, armed)
+}
+
+// release makes the claim durable and lets the payload go, in this order.
+func (s *Scheduler) release(r *run, v Verified, basis Basis, armed Armed) *record.Leaf {
+	released := false
+	defer func() {
+		if !released {
+			armed.Discard()
+		}
+	}()
+	if row := s.halted(r); row != nil {
+		return row
+	}
+	started := s.rows.started(r, v, basis, armed.Facts())
+	if err := s.claim(r, started); err != nil {
+		return nil
+	}
+	released = true
+	proc, err := armed.Release()
+	if err != nil {
+		return s.rows.neverRan(r, reasonOf(err, jobspec.CodeSbxSetupFailed))
+	}
+	s.attach(r, proc)
+	r.handle.start(started)
+	s.flush(r)
+	end := proc.Wait()
+	return s.finish(r, end)
+}
+
+// finish seals what the run wrote. A seal that cannot be made does not change
+// how the run ended; the record says that the output is not bound.
+func (s *Scheduler) finish(r *run, end record.End) *record.Leaf {
+	sealed, err := s.o.Finisher.Seal(r.id, end)
+	if err != nil {
+		end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeAuditUnavailable, Target: "output", Detail: err.Error()})
+	}
+	return s.rows.finished(r, s.haltOf(r), end, sealed)
+}
+
+// adopt compares the op that was found with the one that was due.
+func (s *Scheduler) adopt(r *run, v Verified) *record.Leaf {
+	if !v.Signed.Valid() {
+		return nil // the decision refuses it, with the reason
+	}
+	found := Key{r.key.Job, v.Signed.Digest(), v.Signed.Op().Seq}
+	if len(r.due.Slots) > 0 && found.Op != r.key.Op {
+		return s.rows.skipped(r, record.Reason{Code: jobspec.CodeHeadMoved, Detail: "the job was replaced before this slot could start"}, nil)
+	}
+	s.mu.Lock()
+	r.key = found
+	s.mu.Unlock()
+	return nil
+}
+
+// halted is the row of a run that must not start any more, else nil.
+func (s *Scheduler) halted(r *run) *record.Leaf {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	hold, held := s.holds[r.key.Job]
+	switch {
+	case r.halt != nil:
+		return s.rows.skipped(r, record.Reason{Code: r.halt.code}, r.halt.by)
+	case s.phase != serving:
+		return s.rows.skipped(r, record.Reason{Code: jobspec.CodeShutdown, Detail: "the service ends"}, nil)
+	case held && len(r.due.Slots) > 0:
+		return s.rows.heldRun(r, hold)
+	case held:
+		return s.rows.refused(r, Verified{}, Basis{}, record.Reason{Code: jobspec.CodeJobHeld, Target: string(r.key.Job)})
+	}
+	return nil
+}
+
+// orHalted prefers the cause of a halt to the error that it brought about.
+func (s *Scheduler) orHalted(r *run, row *record.Leaf) *record.Leaf {
+	if halted := s.halted(r); halted != nil {
+		return halted
+	}
+	return row
+}
+
+// afterPanic ends what may still run and says what is known: a run whose claim
+// may be durable is lost, any other was refused.
+func (s *Scheduler) afterPanic(r *run) *record.Leaf {
+	s.mu.Lock()
+	proc, claimed := r.proc, r.claimed
+	s.mu.Unlock()
+	if proc != nil {
+		s.quietly(func() { proc.Kill(jobspec.CodeInternal) })
+	}
+	cause := record.Reason{Code: jobspec.CodeInternal, Detail: "the service had a defect in this run"}
+	if claimed {
+		return s.rows.lost(r, cause)
+	}
+	return s.rows.refused(r, Verified{}, Basis{}, cause)
+}
+
+// quietly calls what may panic a second time.
+func (s *Scheduler) quietly(do func()) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			s.o.Log.Error("ending a run panicked", "cause", fmt.Sprint(cause))
+		}
+	}()
+	do()
+}

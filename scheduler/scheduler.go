@@ -1,0 +1,197 @@
+package scheduler
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+)
+
+// DefaultDrain is how long running jobs may go on after a shutdown began.
+const DefaultDrain = 60 * time.Second
+
+// Options are what a Scheduler is made of. All ports are required.
+type Options struct {
+	Jobs     Jobs
+	Verifier Verifier
+	Examiner Examiner
+	Ledger   Ledger
+	Finisher Finisher
+	History  History
+
+	Clock Clock
+	Alarm Alarm
+	// After is time.After, for the drain time.
+	After func(time.Duration) <-chan time.Time
+	// Random names runs; it need not be secret.
+	Random io.Reader
+	Origin Origin
+	// MaxParallel bounds the runs that are prepared or going on; 0 is twice the
+	// number of CPUs.
+	MaxParallel int
+	Drain       time.Duration // 0 is DefaultDrain
+	Log         *slog.Logger  // nil is silence
+}
+
+// phase is where the scheduler's life stands. The zero value starts nothing.
+type phase uint8
+
+const (
+	opening phase = iota
+	serving
+	draining
+)
+
+// Scheduler runs jobs at their time. New makes one, Run is its life.
+type Scheduler struct {
+	o    Options
+	rows rows
+
+	// turn orders whole turns: ticks and reloads, each with the rows it writes.
+	turn   sync.Mutex
+	reload sync.Mutex
+	wake   chan struct{}
+	stop   chan struct{} // closed when the shutdown begins
+	kill   chan struct{} // closed when it must end at once
+	runs   sync.WaitGroup
+
+	mu       sync.Mutex // guards all below; never held across a port
+	phase    phase
+	asked    bool  // somebody asked for the shutdown
+	killed   bool  // the shutdown must end at once
+	broken   error // why no more rows can be written
+	table    Timetable
+	holds    map[jobspec.Name]Hold
+	live     map[jobspec.Name]*run // from due until the final row is durable
+	queue    queue
+	free     int
+	problems map[jobspec.Name]Problem
+	wall     time.Time // at the last tick
+	boot     time.Duration
+}
+
+// New checks the options and makes a scheduler that does nothing yet.
+func New(o Options) (*Scheduler, error) {
+	if o.Jobs == nil || o.Verifier == nil || o.Examiner == nil || o.Ledger == nil || o.Finisher == nil || o.History == nil {
+		return nil, errors.New("make scheduler: a port is missing")
+	}
+	if o.Clock == nil || o.Alarm == nil || o.After == nil || o.Random == nil {
+		return nil, errors.New("make scheduler: clock, alarm, after and random are required")
+	}
+	if o.MaxParallel <= 0 {
+		o.MaxParallel = 2 * runtime.NumCPU()
+	}
+	if o.Drain <= 0 {
+		o.Drain = DefaultDrain
+	}
+	if o.Log == nil {
+		o.Log = slog.New(slog.DiscardHandler)
+	}
+	return &Scheduler{
+		o: o, rows: rows{origin: o.Origin, now: o.Clock.Now},
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), kill: make(chan struct{}),
+		holds: map[jobspec.Name]Hold{}, live: map[jobspec.Name]*run{}, problems: map[jobspec.Name]Problem{},
+		free: o.MaxParallel,
+	}, nil
+}
+
+// Run accounts for what happened while the service was off, then runs jobs until
+// ctx ends, Shutdown is called or the ledger fails; then it drains. It returns
+// when every goroutine and every run has ended. Its error is nil after a clean
+// shutdown. It may be called once.
+func (s *Scheduler) Run(ctx context.Context) error {
+	defer s.o.Alarm.Stop()
+	if err := s.open(); err != nil {
+		return err
+	}
+	s.serve(ctx)
+	s.drain()
+	return s.Broken()
+}
+
+// serve is the one loop: wait, take what is due, hand it over.
+func (s *Scheduler) serve(ctx context.Context) {
+	for {
+		s.tick()
+		s.o.Alarm.Arm(s.nextAt())
+		select {
+		case <-s.o.Alarm.C():
+		case <-s.wake:
+		case <-s.stop:
+			return
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// nextAt is the earliest due instant, or the zero time.
+func (s *Scheduler) nextAt() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, _ := s.table.NextAt()
+	return at
+}
+
+// nudge makes the loop look again.
+func (s *Scheduler) nudge() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// write makes rows durable. The first error is the end of all writing: the
+// ledger's state is unknown then, and only a restart that reads it again can
+// tell what it holds.
+func (s *Scheduler) write(rows ...*record.Leaf) error {
+	const batch = 256
+	for len(rows) > 0 {
+		if err := s.Broken(); err != nil {
+			return err
+		}
+		n := min(batch, len(rows))
+		if _, err := s.o.Ledger.Append(rows[:n]...); err != nil {
+			s.fail(err)
+			return err
+		}
+		rows = rows[n:]
+	}
+	return nil
+}
+
+// fail ends the service's work: nothing runs that cannot be recorded.
+func (s *Scheduler) fail(err error) {
+	s.mu.Lock()
+	if s.broken == nil {
+		s.broken = &AuditError{Cause: err}
+		s.o.Log.Error("the ledger cannot be written; nothing more starts", "cause", err.Error())
+	}
+	s.mu.Unlock()
+	s.begin()
+}
+
+// Broken is why no rows can be written any more, nil while they can. The error
+// is an *AuditError.
+func (s *Scheduler) Broken() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.broken
+}
+
+// AuditError says that the ledger did not take a row.
+type AuditError struct{ Cause error }
+
+func (e *AuditError) Error() string { return "write ledger: " + e.Cause.Error() }
+
+// Unwrap gives the cause.
+func (e *AuditError) Unwrap() error { return e.Cause }
+
+// Code is audit_unavailable.
+func (e *AuditError) Code() jobspec.Code { return jobspec.CodeAuditUnavailable }

@@ -1,0 +1,223 @@
+package scheduler
+
+import (
+	"cmp"
+	"container/heap"
+	"slices"
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/scheduler/calendar"
+)
+
+// MissedAfter is how late a slot may be noticed and still run. What is older at
+// a wake, because the service was off or the machine slept, is missed.
+const MissedAfter = 2 * time.Minute
+
+// Turn is what came due for one entry: perhaps slots that are too old, then
+// those that may start.
+type Turn struct {
+	Key    Key
+	Missed calendar.Span // Count is 0 for none
+	Dues   []calendar.Due
+}
+
+// Key names the spec that a slot belongs to.
+type Key struct {
+	Job jobspec.Name
+	Op  jobspec.Digest
+	Seq int64
+}
+
+// item is one entry of the heap, kept small: there may be a million.
+type item struct {
+	key   Key
+	since int64 // Unix time; tells a job that was put in force again
+	next  int64
+	cal   *calendar.Calendar
+	pos   int
+}
+
+// Timetable knows when each job is due next. The zero value is empty. It is not
+// safe for use by several goroutines.
+type Timetable struct {
+	heap   dueHeap
+	byJob  map[jobspec.Name]*item
+	shared map[shared]*calendar.Calendar
+}
+
+// shared names a calendar that all jobs with this text and zone use.
+type shared struct{ cron, zone string }
+
+// Holds reports whether the entry stands in the table as it is.
+func (t *Timetable) Holds(e Entry) bool {
+	it, ok := t.byJob[e.Job]
+	return ok && it.key == (Key{e.Job, e.Op, e.Seq}) && it.since == e.Since.Unix()
+}
+
+// Confirm takes note that a job was put in force again with the same spec; its
+// next due stays. It is false when the table holds another spec, or none.
+func (t *Timetable) Confirm(e Entry) bool {
+	it, ok := t.byJob[e.Job]
+	if !ok || it.key != (Key{e.Job, e.Op, e.Seq}) {
+		return false
+	}
+	it.since = e.Since.Unix()
+	return true
+}
+
+// Set puts an entry in the place of its job's former one. Its first due is the
+// first after the given instant. The error is the calendar's; the former entry
+// is gone then too, since it is no longer in force.
+func (t *Timetable) Set(e Entry, after time.Time) error {
+	t.Delete(e.Job)
+	cal, err := t.calendar(e)
+	if err != nil {
+		return err
+	}
+	next, ok := cal.NextAt(after)
+	if !ok {
+		return refusal(jobspec.CodeScheduleInvalid, "no due time within nine years")
+	}
+	if t.byJob == nil {
+		t.byJob = map[jobspec.Name]*item{}
+	}
+	it := &item{key: Key{e.Job, e.Op, e.Seq}, since: e.Since.Unix(), next: next.Unix(), cal: cal}
+	t.byJob[e.Job] = it
+	heap.Push(&t.heap, it)
+	return nil
+}
+
+func (t *Timetable) calendar(e Entry) (*calendar.Calendar, error) {
+	name := shared{e.Schedule.Cron, e.Schedule.Timezone}
+	if cal, ok := t.shared[name]; ok && name.cron != "" {
+		return cal, nil
+	}
+	cal, err := calendar.FromSpec(e.Schedule, e.Anchor)
+	if err != nil || name.cron == "" {
+		return cal, err
+	}
+	if t.shared == nil {
+		t.shared = map[shared]*calendar.Calendar{}
+	}
+	t.shared[name] = cal
+	return cal, nil
+}
+
+// Delete takes a job out.
+func (t *Timetable) Delete(job jobspec.Name) {
+	if it, ok := t.byJob[job]; ok {
+		heap.Remove(&t.heap, it.pos)
+		delete(t.byJob, job)
+	}
+}
+
+// Jobs lists the names in the table, in no order.
+func (t *Timetable) Jobs() []jobspec.Name {
+	all := make([]jobspec.Name, 0, len(t.byJob))
+	for name := range t.byJob {
+		all = append(all, name)
+	}
+	return all
+}
+
+// Len is the number of jobs.
+func (t *Timetable) Len() int { return len(t.heap) }
+
+// NextAt is the earliest due instant of all, false when the table is empty.
+func (t *Timetable) NextAt() (time.Time, bool) {
+	if len(t.heap) == 0 {
+		return time.Time{}, false
+	}
+	return time.Unix(t.heap[0].next, 0), true
+}
+
+// KeyOf names the spec that the table holds for a job.
+func (t *Timetable) KeyOf(job jobspec.Name) Key {
+	if it, ok := t.byJob[job]; ok {
+		return it.key
+	}
+	return Key{Job: job}
+}
+
+// NextOf is the next due instant of one job.
+func (t *Timetable) NextOf(job jobspec.Name) (time.Time, bool) {
+	it, ok := t.byJob[job]
+	if !ok {
+		return time.Time{}, false
+	}
+	return time.Unix(it.next, 0), true
+}
+
+// Due takes out what is due at now and sets each of those jobs to its next due
+// after now. Turns come with the oldest startable slot first, by name where two
+// are the same.
+func (t *Timetable) Due(now time.Time) []Turn {
+	var turns []Turn
+	for len(t.heap) > 0 && t.heap[0].next <= now.Unix() {
+		it := t.heap[0]
+		turns = append(turns, it.turn(now))
+		next, ok := it.cal.NextAt(now)
+		if !ok {
+			t.Delete(it.key.Job)
+			continue
+		}
+		it.next = next.Unix()
+		heap.Fix(&t.heap, it.pos)
+	}
+	slices.SortStableFunc(turns, func(a, b Turn) int {
+		return cmp.Or(a.first().Compare(b.first()), cmp.Compare(a.Key.Job, b.Key.Job))
+	})
+	return turns
+}
+
+func (it *item) turn(now time.Time) Turn {
+	turn := Turn{Key: it.key}
+	from := time.Unix(it.next-1, 0)
+	if young := now.Add(-MissedAfter); from.Before(young) {
+		turn.Missed, _ = it.cal.Span(from, young)
+		from = young
+	}
+	for {
+		due, ok := it.cal.Next(from)
+		if !ok || due.At.After(now) {
+			return turn
+		}
+		turn.Dues, from = append(turn.Dues, due), due.At
+	}
+}
+
+func (t Turn) first() time.Time {
+	if len(t.Dues) > 0 {
+		return t.Dues[0].At
+	}
+	return t.Missed.LastAt
+}
+
+// dueHeap is ordered by due time, then by name.
+type dueHeap []*item
+
+func (h dueHeap) Len() int { return len(h) }
+
+func (h dueHeap) Less(i, j int) bool {
+	return h[i].next < h[j].next || h[i].next == h[j].next && h[i].key.Job < h[j].key.Job
+}
+
+func (h dueHeap) Swap(i, j int) {
+	h[i], h[j] = h[j], h[i]
+	h[i].pos, h[j].pos = i, j
+}
+
+func (h *dueHeap) Push(x any) {
+	it := x.(*item)
+	it.pos = len(*h)
+	*h = append(*h, it)
+}
+
+func (h *dueHeap) Pop() any {
+	old := *h
+	it := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	return it
+}
