@@ -193,12 +193,14 @@ func TestChildStartsFromAFolderThatTheAccountCannotEnter(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	exe := put(t, folder(t)+"/closed/bin", string(raw), 0o755)
-	mode(t, filepath.Dir(exe), 0o700)
-	cmd := exec.Command(exe)
-	cmd.Args = []string{closedName}
-	if out, err := cmd.CombinedOutput(); err != nil {
-		t.Errorf("%v: %s", err, out)
+	for _, m := range []os.FileMode{0o755, 0o700} {
+		exe := put(t, folder(t)+"/closed/bin", string(raw), m)
+		mode(t, filepath.Dir(exe), 0o700)
+		cmd := exec.Command(exe)
+		cmd.Args = []string{closedName}
+		if out, err := cmd.CombinedOutput(); err != nil {
+			t.Errorf("mode %o: %v: %s", m, err, out)
+		}
 	}
 }
 
