@@ -127,14 +127,19 @@ func orEmpty(s []string) []string {
 	return s
 }
 
-// Output gives the kept bytes of one stream.
+// Output gives the kept bytes of one stream. A stream that nothing was written
+// to is empty, not missing.
 func (e *Engine) Output(_ context.Context, run, stream string, offset int64) (io.ReadCloser, error) {
-	if _, err := e.row(run); err != nil {
+	row, err := e.row(run)
+	if err != nil {
 		return nil, err
 	}
 	f, err := e.outputs.Open(run, stream)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, api.New(jobspec.CodeOutputPruned, fmt.Sprintf("run %s has no kept %s", run, strings.TrimSpace("std"+stream)))
+		if nothingWritten(row, stream) {
+			return io.NopCloser(strings.NewReader("")), nil
+		}
+		return nil, api.New(jobspec.CodeOutputPruned, fmt.Sprintf("run %s has no kept output %q", run, stream))
 	}
 	if err != nil {
 		return nil, err
@@ -143,4 +148,21 @@ func (e *Engine) Output(_ context.Context, run, stream string, offset int64) (io
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
+}
+
+// nothingWritten reports whether a stream is empty by the record, or belongs to
+// a run that never started or has written nothing yet.
+func nothingWritten(row store.RunRow, stream string) bool {
+	if stream != "out" && stream != "err" {
+		return false
+	}
+	if row.Final == nil || row.Start == nil {
+		return true
+	}
+	for _, o := range row.Final.Outputs {
+		if o.Stream == stream {
+			return o.Kept == 0
+		}
+	}
+	return true
 }

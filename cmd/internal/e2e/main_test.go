@@ -1,0 +1,83 @@
+//go:build linux
+
+package e2e
+
+import (
+	"context"
+	"log/slog"
+	"os"
+	"os/signal"
+	"runtime"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/cli"
+	"github.com/sbxcron/sbxcron/cmd/internal/config"
+	"github.com/sbxcron/sbxcron/cmd/internal/daemon"
+	"github.com/sbxcron/sbxcron/cmd/internal/ui"
+	"github.com/sbxcron/sbxcron/runner/pin"
+	"github.com/sbxcron/sbxcron/scheduler"
+)
+
+// What the tests tell their own main, by the environment. The shipped program
+// reads none of these.
+const (
+	envMain   = "E2E_MAIN"   // "1": be sbxcron
+	envOffset = "E2E_OFFSET" // seconds to add to the clock
+	envKill   = "E2E_KILL"   // number of the step at which to die
+	envSteps  = "E2E_STEPS"  // file to which each step is written
+)
+
+func TestMain(m *testing.M) {
+	pin.ChildMain()
+	if os.Getenv(envMain) == "1" {
+		os.Exit(program())
+	}
+	os.Exit(m.Run())
+}
+
+// program is main of sbxcron with this file's clock and steps.
+func program() int {
+	clock := shiftedClock{offset: envSeconds(envOffset)}
+	steps := newSteps()
+	ports := cli.Wire("e2e", clock.Now)
+	ports.Service = serviceOn(clock, steps)
+	ports.Daemon = func(ctx context.Context, o cli.DaemonOptions) error { return runDaemon(ctx, o, clock, steps) }
+	app := &cli.App{UI: ui.System(), Now: clock.Now, Getenv: os.Getenv, Version: "e2e", Platform: cli.Platform(runtime.GOOS), Ports: ports}
+	return app.Run(context.Background(), os.Args[1:])
+}
+
+func envSeconds(name string) time.Duration {
+	n, _ := strconv.Atoi(os.Getenv(name)) // absent: 0
+	return time.Duration(n) * time.Second
+}
+
+type shiftedClock struct{ offset time.Duration }
+
+func (c shiftedClock) Now() time.Time      { return time.Now().Add(c.offset) }
+func (c shiftedClock) Boot() time.Duration { return scheduler.SystemClock{}.Boot() + c.offset }
+
+func runDaemon(ctx context.Context, o cli.DaemonOptions, clock shiftedClock, steps *steps) error {
+	site, err := config.Find(o.Root)
+	if err != nil {
+		return err
+	}
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, syscall.SIGTERM)
+	parts := daemon.Real()
+	parts.Clock = clock
+	parts.Disk = steppedDisk{parts.Disk, steps}
+	parts.Ledger = func(l scheduler.Ledger) scheduler.Ledger { return steppedLedger{l, steps} }
+	real := parts.Backend
+	parts.Backend = func(dir string, now func() time.Time) (daemon.Sandbox, error) {
+		b, err := real(dir, now)
+		if err != nil {
+			return nil, err
+		}
+		return steppedSandbox{b, steps}, nil
+	}
+	return daemon.Run(ctx, daemon.Options{Site: site, Version: o.Version, MaxParallel: o.MaxParallel, Drain: o.Drain,
+		Log: slog.New(slog.NewTextHandler(os.Stderr, nil)), Parts: parts}, signals)
+}
