@@ -13,6 +13,10 @@ import (
 // can pass for anything else.
 func Quote(s string) string { return strconv.QuoteToASCII(s) }
 
+// escape is Quote without the quotes, for words that are ours unless somebody
+// forged them.
+func escape(s string) string { return strings.TrimSuffix(strings.TrimPrefix(Quote(s), `"`), `"`) }
+
 // QuoteAll writes a command line, each word quoted.
 func QuoteAll(words []string) string {
 	quoted := make([]string, len(words))

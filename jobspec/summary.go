@@ -44,7 +44,7 @@ func (s *summary) header() {
 	case Add:
 		s.say("action", "add job %s", Quote(string(op.Job)))
 	default:
-		s.say("action", "%s job %s (revision %d)", op.Action, Quote(string(op.Job)), op.Revision)
+		s.say("action", "%s job %s (revision %d)", escape(string(op.Action)), Quote(string(op.Job)), op.Revision)
 	}
 	s.say("signer", "%s, for host %s, op %d", Quote(string(op.Principal)), Quote(string(op.Host)), op.Seq)
 	s.say("apply", "from %s to %s", op.Created, op.ApplyBefore)
@@ -84,22 +84,25 @@ func netWordsLong(n Net) string {
 
 func (s *summary) when() {
 	c := s.op.Spec.Schedule
-	when := Quote(c.Cron)
+	var when []string
+	if c.Cron != "" {
+		when = append(when, Quote(c.Cron))
+	}
 	if c.EverySeconds != 0 {
-		when = "every " + (time.Duration(c.EverySeconds) * time.Second).String()
+		when = append(when, "every "+(time.Duration(c.EverySeconds)*time.Second).String())
 	}
 	if !c.At.IsZero() {
-		when = "once at " + c.At.String()
+		when = append(when, "once at "+c.At.String())
 	}
 	if c.Words != "" {
-		when += ", in words " + Quote(c.Words)
+		when = append(when, "in words "+Quote(c.Words))
 	}
-	s.say("schedule", "%s, time zone %s", when, Quote(c.Timezone))
+	s.say("schedule", "%s", strings.Join(append(when, "time zone "+Quote(c.Timezone)), ", "))
 	s.say("when late", "missed: %s, overlap: %s, retries: %d", Quote(c.Missed), Quote(c.Overlap), c.Retries)
 	if c.JitterSeconds+c.StartDeadlineSeconds != 0 {
 		s.say("shift", "jitter up to %d s, start deadline %d s", c.JitterSeconds, c.StartDeadlineSeconds)
 	}
-	s.say("ends", "%s", s.op.Spec.ExpiresAt)
+	s.say("ends", "%s", orElse(s.op.Spec.ExpiresAt.String(), "not given, so it never runs"))
 }
 
 func (s *summary) what() {
@@ -114,7 +117,7 @@ func (s *summary) what() {
 		s.say(map[bool]string{true: "operands", false: "command"}[p.Script != Script{}], "%s", QuoteAll(p.Argv))
 	}
 	for _, b := range p.Bound {
-		s.say("bound", "%s %s, %d bytes, %s", b.Role, Quote(b.Real), b.Size, b.SHA256.Short())
+		s.say("bound", "%s %s, typed %s, %d bytes, %s, uid %d, mode %s", escape(string(b.Role)), Quote(b.Real), Quote(b.Typed), b.Size, b.SHA256.Short(), b.UID, Quote(b.Mode))
 	}
 	for _, k := range slices.Sorted(maps.Keys(p.Env)) {
 		s.say("environment", "%s=%s", Quote(k), Quote(p.Env[k]))
@@ -209,7 +212,7 @@ func unboundWords(coverage map[string]string) string {
 	var open []string
 	for _, k := range slices.Sorted(maps.Keys(coverage)) {
 		if coverage[k] == "unbound" {
-			open = append(open, k)
+			open = append(open, escape(k))
 		}
 	}
 	if len(open) == 0 {
