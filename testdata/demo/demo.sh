@@ -6,7 +6,7 @@ set -eu
 
 sbx=$(realpath "$1")
 here=$(dirname "$(realpath "$0")")
-demo=$(mktemp -d /tmp/sbxcron-demo.XXXXXX)
+demo=$(mktemp -d /var/tmp/sbxcron-demo.XXXXXX)
 root=$demo/root
 work=$demo/work
 daemon=""

@@ -165,10 +165,10 @@ func (x *Examiner) bindOne(ctx context.Context, acct pin.Account, t jobspec.Bind
 	return b, more, err
 }
 
-// interpreters lists what the #! line of a program needs. A file that is only
-// read needs nothing.
+// interpreters lists what the #! line of a program needs; an interpreter may be
+// such a program itself (execve(2)). A file that is only read needs nothing.
 func interpreters(role jobspec.Role, set *pin.Set) ([]jobspec.BindTarget, error) {
-	if role != jobspec.RoleExecutable {
+	if role != jobspec.RoleExecutable && role != jobspec.RoleInterpreter {
 		return nil, nil
 	}
 	head := make([]byte, 512)
