@@ -91,6 +91,7 @@ func (d *decoder) structure(v reflect.Value, depth int) error {
 	if depth > maxDepth {
 		return errors.New("nested too deeply")
 	}
+	next := 0
 	return d.list('{', '}', func() error {
 		name, err := d.text()
 		if err != nil {
@@ -99,24 +100,27 @@ func (d *decoder) structure(v reflect.Value, depth int) error {
 		if err := d.expect(':'); err != nil {
 			return err
 		}
-		field, ok := fieldNamed(v, name)
+		i, ok := fieldFrom(v.Type(), name, next)
 		if !ok {
-			return fmt.Errorf("unknown member %q", name)
+			return fmt.Errorf("member %q is unknown, repeated or out of order", name)
 		}
-		if err := d.value(field, depth+1); err != nil {
+		next = i + 1
+		if err := d.value(v.Field(i), depth+1); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		return nil
 	})
 }
 
-func fieldNamed(v reflect.Value, name string) (reflect.Value, bool) {
-	for i := range v.NumField() {
-		if n, ok := memberName(v.Type().Field(i)); ok && n == name {
-			return v.Field(i), true
+// fieldFrom finds a member among the fields from the index on. Members stand in
+// the order of the fields, so one that lies further back was seen already.
+func fieldFrom(t reflect.Type, name string, from int) (int, bool) {
+	for i := from; i < t.NumField(); i++ {
+		if n, ok := memberName(t.Field(i)); ok && n == name {
+			return i, true
 		}
 	}
-	return reflect.Value{}, false
+	return 0, false
 }
 
 func (d *decoder) value(v reflect.Value, depth int) error {
@@ -203,8 +207,12 @@ func (d *decoder) text() (string, error) {
 	if err := d.expect('"'); err != nil {
 		return "", err
 	}
-	var out []byte
-	for d.pos < len(d.data) {
+	plain := bytes.IndexAny(d.data[d.pos:], `"\`)
+	if plain < 0 {
+		return "", errors.New("unterminated string")
+	}
+	out := d.data[d.pos : d.pos+plain : d.pos+plain]
+	for d.pos += plain; d.pos < len(d.data); {
 		c := d.data[d.pos]
 		d.pos++
 		switch {
