@@ -45,11 +45,26 @@ func (p Program) Bytes() []byte {
 	return b
 }
 
-// Dump prints the program, one instruction a line, for people and golden files.
-func (p Program) Dump() string {
+// Dump prints a program of this architecture, one instruction a line, for people
+// and golden files. A number that is compared with the call's own gets its name.
+func (a Arch) Dump(p Program) string {
+	names := map[uint32]string{}
+	for _, n := range numbers() {
+		if nr, err := a.Number(n.name); err == nil {
+			names[nr] = n.name
+		}
+	}
 	var b strings.Builder
+	loaded := uint32(offArch)
 	for n, i := range p {
-		fmt.Fprintf(&b, "%03d %s\n", n, i.text(n))
+		fmt.Fprintf(&b, "%03d %s", n, i.text(n))
+		if i.Code == opLoad {
+			loaded = i.K
+		}
+		if i.Code == opJEQ && loaded == offNr {
+			fmt.Fprintf(&b, "  # %s", names[i.K])
+		}
+		b.WriteByte('\n')
 	}
 	return b.String()
 }

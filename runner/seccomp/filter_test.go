@@ -1,0 +1,218 @@
+package seccomp
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the golden files")
+
+func TestFilterMatchesItsGoldenText(t *testing.T) {
+	for _, a := range []Arch{AMD64, ARM64} {
+		p, err := Filter(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden := filepath.Join("..", "..", "testdata", "golden", "runner", "seccomp_"+string(a)+".txt")
+		if *update {
+			if err := os.WriteFile(golden, []byte(a.Dump(p)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.Dump(p); got != string(want) {
+			t.Errorf("%s: the program is not the one in %s; look at it and run with -update", a, golden)
+		}
+	}
+}
+
+func TestFilterOfAnUnknownArchitectureIsRefused(t *testing.T) {
+	for _, a := range []Arch{"", "386", "riscv64", "AMD64"} {
+		if p, err := Filter(a); err == nil || p != nil {
+			t.Errorf("%q: %d instructions, %v", a, len(p), err)
+		}
+	}
+}
+
+// Numbers come from the kernel's headers by way of golang.org/x/sys.
+func TestNumbersAreThoseOfTheKernel(t *testing.T) {
+	dir, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}", "golang.org/x/sys").Output()
+	if err != nil {
+		t.Fatalf("find golang.org/x/sys: %v", err)
+	}
+	for _, a := range []Arch{AMD64, ARM64} {
+		table := kernelTable(t, filepath.Join(strings.TrimSpace(string(dir)), "unix", "zsysnum_linux_"+string(a)+".go"))
+		for _, n := range numbers() {
+			got, err := a.Number(n.name)
+			want, exists := table[n.name]
+			if n.name == "newfstatat" && !exists {
+				want, exists = table["fstatat"] // its name in the generic table
+			}
+			if exists != (err == nil) || exists && got != want {
+				t.Errorf("%s %s: number %d (%v), the kernel says %d (%t)", a, n.name, got, err, want, exists)
+			}
+		}
+	}
+}
+
+func kernelTable(t *testing.T, path string) map[string]uint32 {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := map[string]uint32{}
+	for _, m := range regexp.MustCompile(`SYS_(\w+)\s+= (\d+)`).FindAllStringSubmatch(string(text), -1) {
+		n, err := strconv.ParseUint(m[2], 10, 32)
+		if err != nil {
+			t.Fatal(err)
+		}
+		table[strings.ToLower(m[1])] = uint32(n)
+	}
+	if len(table) < 300 {
+		t.Fatalf("%s: only %d numbers", path, len(table))
+	}
+	return table
+}
+
+func (a Arch) audit() uint32 {
+	if a == ARM64 {
+		return auditARM64
+	}
+	return auditAMD64
+}
+
+const high = 1 << 40 // a bit that the kernel does not look at in an int
+
+func TestFilterAnswersAsTheTableSays(t *testing.T) {
+	for _, tc := range []struct {
+		call string
+		args [6]uint64
+		want Action
+	}{
+		{"read", [6]uint64{}, Allow},
+		{"execve", [6]uint64{}, Allow},
+		{"seccomp", [6]uint64{}, Allow},
+		{"landlock_restrict_self", [6]uint64{}, Allow},
+		{"clone3", [6]uint64{}, ENOSYS},
+		{"openat2", [6]uint64{}, ENOSYS},
+		{"io_uring_setup", [6]uint64{}, ENOSYS},
+		{"io_uring_enter", [6]uint64{}, ENOSYS},
+		{"mount", [6]uint64{}, EPERM},
+		{"open_by_handle_at", [6]uint64{}, EPERM},
+		{"ptrace", [6]uint64{}, EPERM},
+		{"keyctl", [6]uint64{}, EPERM},
+		{"memfd_secret", [6]uint64{}, EPERM},
+		{"clone", [6]uint64{0x1200011}, Allow}, // fork as glibc makes it
+		{"clone", [6]uint64{0x3d0f00}, Allow},  // a thread
+		{"clone", [6]uint64{0x10000000}, EPERM},
+		{"clone", [6]uint64{high | 0x20000}, EPERM},
+		{"clone", [6]uint64{0x80}, EPERM},
+		{"socket", [6]uint64{1}, EPERM},
+		{"socket", [6]uint64{2}, EPERM},
+		{"socket", [6]uint64{high | 2}, EPERM},
+		{"socketpair", [6]uint64{1, 1}, Allow},
+		{"socketpair", [6]uint64{1, 1 | 0x80800}, Allow},
+		{"socketpair", [6]uint64{1, 5}, Allow},
+		{"socketpair", [6]uint64{1, 2}, EPERM},
+		{"socketpair", [6]uint64{1, 3}, EPERM},
+		{"socketpair", [6]uint64{2, 1}, EPERM},
+		{"socketpair", [6]uint64{high | 1, high | 1}, Allow}, // the kernel reads it as AF_UNIX too
+		{"ioctl", [6]uint64{0, 0x5401}, Allow},
+		{"ioctl", [6]uint64{0, 0x5412}, EPERM},
+		{"ioctl", [6]uint64{0, high | 0x5412}, EPERM},
+		{"ioctl", [6]uint64{0, 0x541c}, EPERM},
+		{"personality", [6]uint64{0xffffffff}, Allow},
+		{"personality", [6]uint64{high | 0xffffffff}, Allow},
+		{"personality", [6]uint64{0}, EPERM},
+		{"personality", [6]uint64{0x40000}, EPERM},
+		{"fchmod", [6]uint64{3, 0o755}, Allow},
+		{"fchmod", [6]uint64{3, 0o4755}, EPERM},
+		{"fchmod", [6]uint64{3, high | 0o2755}, EPERM},
+		{"fchmod", [6]uint64{3, 0o1777}, Allow},
+		{"fchmodat", [6]uint64{0, 0, 0o4000}, EPERM},
+		{"fchmodat2", [6]uint64{0, 0, 0o2000}, EPERM},
+		{"mkdirat", [6]uint64{0, 0, 0o2755}, EPERM},
+		{"mknodat", [6]uint64{0, 0, 0o104755}, EPERM},
+		{"openat", [6]uint64{0, 0, 0, 0o4755}, Allow}, // without O_CREAT the mode is not read
+		{"openat", [6]uint64{0, 0, 0x41, 0o4755}, EPERM},
+		{"openat", [6]uint64{0, 0, 0x410002, 0o4755}, EPERM}, // O_TMPFILE
+		{"openat", [6]uint64{0, 0, 0x41, 0o644}, Allow},
+		{"open", [6]uint64{0, 0x41, 0o4755}, EPERM},
+		{"open", [6]uint64{0, 0x41, 0o755}, Allow},
+		{"creat", [6]uint64{0, 0o4755}, EPERM},
+		{"chmod", [6]uint64{0, 0o2755}, EPERM},
+		{"mkdir", [6]uint64{0, 0o755}, Allow},
+		{"mknod", [6]uint64{0, 0o4755}, EPERM},
+	} {
+		for _, a := range []Arch{AMD64, ARM64} {
+			nr, err := a.Number(tc.call)
+			if err != nil {
+				continue // the call does not exist there
+			}
+			expect(t, a, call{nr: nr, arch: a.audit(), args: tc.args}, tc.want, fmt.Sprintf("%s(%#x)", tc.call, tc.args))
+		}
+	}
+}
+
+func expect(t *testing.T, a Arch, c call, want Action, name string) {
+	t.Helper()
+	p, err := Filter(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := emulate(p, c)
+	if err != nil || got != want {
+		t.Errorf("%s %s: %s (%v), want %s", a, name, got, err, want)
+	}
+}
+
+func TestForeignArchitecturesAreKilledAndUnknownNumbersDoNotExist(t *testing.T) {
+	for _, a := range []Arch{AMD64, ARM64} {
+		for _, foreign := range []uint32{0, 0x40000003, 0x40000028, 0xc000003e ^ a.audit() ^ 0xc00000b7, 0x80000016} {
+			expect(t, a, call{nr: 0, arch: foreign}, Kill, fmt.Sprintf("arch %#x", foreign))
+		}
+		for _, nr := range []uint32{newestReviewed + 1, 1000, 0x40000000, 0x40000000 + 41, 0x40000200, 0xffffffff} {
+			expect(t, a, call{nr: nr, arch: a.audit()}, ENOSYS, fmt.Sprintf("number %#x", nr))
+		}
+		expect(t, a, call{nr: newestReviewed, arch: a.audit()}, Allow, "the newest reviewed number")
+	}
+}
+
+// Jumps are 8 bits and forward only; the kernel takes at most 4096 instructions.
+func TestFilterIsAcceptableToTheKernel(t *testing.T) {
+	for _, a := range []Arch{AMD64, ARM64} {
+		p, err := Filter(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(p) > 4096 || len(p.Bytes()) != 8*len(p) {
+			t.Errorf("%s: %d instructions, %d bytes", a, len(p), len(p.Bytes()))
+		}
+		for n, i := range p {
+			jump := i.Code == opJEQ || i.Code == opJGE || i.Code == opJSet
+			if jump && n+1+int(max(i.JT, i.JF)) >= len(p) {
+				t.Errorf("%s: instruction %d jumps out", a, n)
+			}
+		}
+	}
+}
+
+// Each call of the list is one that the number table knows on some architecture.
+func TestRulesNameListedCalls(t *testing.T) {
+	for _, r := range rules() {
+		if !AMD64.has(r.call) && !ARM64.has(r.call) {
+			t.Errorf("rule for %q, which no architecture has", r.call)
+		}
+	}
+}
