@@ -61,11 +61,21 @@ func reasonOf(err error, otherwise jobspec.Code) record.Reason {
 	if errors.As(err, &r) {
 		return r.Reason
 	}
+	return record.Reason{Code: codeOf(err, otherwise), Detail: err.Error()}
+}
+
+// codeOf finds a code. The room that knows bytes and keys knows no jobspec, and
+// gives its codes as plain strings.
+func codeOf(err error, otherwise jobspec.Code) jobspec.Code {
 	var coded interface{ Code() jobspec.Code }
 	if errors.As(err, &coded) && coded.Code() != "" {
-		otherwise = coded.Code()
+		return coded.Code()
 	}
-	return record.Reason{Code: otherwise, Detail: err.Error()}
+	var plain interface{ Code() string }
+	if errors.As(err, &plain) && plain.Code() != "" {
+		return jobspec.Code(plain.Code())
+	}
+	return otherwise
 }
 
 func reasonsOf(checks []jobspec.Check) []record.Reason {

@@ -133,15 +133,15 @@ func (s *Scheduler) admit(e Entry) ([]*record.Leaf, error) {
 	var rows []*record.Leaf
 	key, after := Key{e.Job, e.Op, e.Seq}, e.Since
 	if covered {
-		resume, rest, err := cal.Resume(slot)
+		r, err := cal.Resume(slot)
 		if err != nil {
 			s.report(e.Job, err)
 			return nil, nil
 		}
-		if len(rest) > 0 {
-			rows = append(rows, s.rows.coalesced(key, rest, resume))
+		if len(r.Rest) > 0 {
+			rows = append(rows, s.rows.coalesced(key, r.Rest, r.At))
 		}
-		after = latest(after, scheduled, resume)
+		after = latest(after, scheduled, r.After)
 	}
 	if !e.Until.IsZero() {
 		return append(rows, s.untilEnd(key, cal, after, e.Until)...), nil

@@ -70,7 +70,8 @@ type Examination interface {
 	// Prepare builds the sandbox up to its barrier. It is called after a yes
 	// only. An error that is a *Refusal gives the reason for the record.
 	Prepare(ctx context.Context, run string) (Armed, error)
-	// Close lets the files go. It is called once, after the run.
+	// Close lets the files go. It is called once, after Release or Discard; a
+	// run that was released goes on.
 	Close()
 }
 

@@ -132,6 +132,9 @@ func judged(l *record.Leaf, v Verified, b Basis) {
 	}
 	if v.Signed.Valid() {
 		op := v.Signed.Op()
+		if l.Trust.IsZero() {
+			l.Trust = v.Signed.Statement().Trust()
+		}
 		l.Principal, l.KeyID, l.Tier, l.Net = op.Principal, v.Signed.Statement().KeyID(), op.Tier, op.Net
 	}
 }

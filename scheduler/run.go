@@ -47,6 +47,20 @@ type halt struct {
 	by   *record.Requester
 }
 
+// openExam is an examination that is closed once, however a run ends.
+type openExam struct {
+	Examination
+	closed bool
+}
+
+// Close is called by the run's own goroutine only.
+func (e *openExam) Close() {
+	if !e.closed {
+		e.closed = true
+		e.Examination.Close()
+	}
+}
+
 func (s *Scheduler) newRun(key Key, trigger record.Trigger, order time.Time) *run {
 	id := runID(s.o.Clock.Now(), s.o.Random)
 	return &run{id: id, key: key, trigger: trigger, order: order, handle: newHandle(id)}
@@ -88,13 +102,14 @@ func (s *Scheduler) travel(r *run) (final *record.Leaf) {
 	if err != nil {
 		return s.orHalted(r, s.rows.refused(r, v, Basis{}, reasonOf(err, jobspec.CodeInternal)))
 	}
-	defer exam.Close()
-	return s.enter(ctx, r, v, exam)
+	held := &openExam{Examination: exam}
+	defer held.Close()
+	return s.enter(ctx, r, v, held)
 }
 
 // enter goes on from a decision. Allowed is not enough: whatever the examiner
 // holds, unverified bytes start nothing.
-func (s *Scheduler) enter(ctx context.Context, r *run, v Verified, exam Examination) *record.Leaf {
+func (s *Scheduler) enter(ctx context.Context, r *run, v Verified, exam *openExam) *record.Leaf {
 	basis := exam.Basis()
 	if ruling := exam.Decision(); !ruling.Allowed() {
 		return s.rows.refused(r, v, basis, reasonsOf(ruling.Refusals())...)
@@ -106,11 +121,11 @@ func (s *Scheduler) enter(ctx context.Context, r *run, v Verified, exam Examinat
 	if err != nil {
 		return s.orHalted(r, s.rows.refused(r, v, basis, reasonOf(err, jobspec.CodeSbxSetupFailed)))
 	}
-	return s.release(r, v, basis, armed)
+	return s.release(r, v, exam, armed)
 }
 
 // release makes the claim durable and lets the payload go, in this order.
-func (s *Scheduler) release(r *run, v Verified, basis Basis, armed Armed) *record.Leaf {
+func (s *Scheduler) release(r *run, v Verified, exam *openExam, armed Armed) *record.Leaf {
 	released := false
 	defer func() {
 		if !released {
@@ -120,7 +135,7 @@ func (s *Scheduler) release(r *run, v Verified, basis Basis, armed Armed) *recor
 	if row := s.halted(r); row != nil {
 		return row
 	}
-	started := s.rows.started(r, v, basis, armed.Facts())
+	started := s.rows.started(r, v, exam.Basis(), armed.Facts())
 	if err := s.claim(r, started); err != nil {
 		return nil
 	}
@@ -130,6 +145,7 @@ func (s *Scheduler) release(r *run, v Verified, basis Basis, armed Armed) *recor
 		return s.rows.neverRan(r, reasonOf(err, jobspec.CodeSbxSetupFailed))
 	}
 	s.attach(r, proc)
+	exam.Close() // a long run must not keep the files of its decision open
 	r.handle.start(started)
 	s.flush(r)
 	end := proc.Wait()

@@ -49,12 +49,6 @@ type Timetable struct {
 // shared names a calendar that all jobs with this text and zone use.
 type shared struct{ cron, zone string }
 
-// Holds reports whether the entry stands in the table as it is.
-func (t *Timetable) Holds(e Entry) bool {
-	it, ok := t.byJob[e.Job]
-	return ok && it.key == (Key{e.Job, e.Op, e.Seq}) && it.since == e.Since.Unix()
-}
-
 // Confirm takes note that a job was put in force again with the same spec; its
 // next due stays. It is false when the table holds another spec, or none.
 func (t *Timetable) Confirm(e Entry) bool {

@@ -1,6 +1,7 @@
 package scheduler_test
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -116,7 +117,7 @@ func (w *world) boot() {
 		w.t.Fatal(err)
 	}
 	w.s, w.ended = s, make(chan error, 1)
-	go func() { w.ended <- s.Run(w.t.Context()) }()
+	go func() { w.ended <- s.Run(context.Background()) }()
 	synctest.Wait()
 }
 

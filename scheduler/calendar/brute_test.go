@@ -114,7 +114,9 @@ func (k clock) fire(m *model) []string {
 }
 
 func TestNextAgreesWithAClockThatIsWatchedMinuteByMinute(t *testing.T) {
-	r := rand.New(rand.NewPCG(7, uint64(time.Now().UnixNano())))
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(7, seed))
 	fired := 0
 	for _, zone := range []string{"Australia/Lord_Howe", "Africa/Cairo", "Asia/Beirut", "America/Santiago", "America/Havana", "Pacific/Apia",
 		"Antarctica/Troll", "Africa/Casablanca", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "UTC"} {
@@ -124,7 +126,7 @@ func TestNextAgreesWithAClockThatIsWatchedMinuteByMinute(t *testing.T) {
 		}
 		for _, change := range changes(loc) {
 			k := wallClock(loc, change.Add(-30*time.Hour).Truncate(time.Minute), 60*60)
-			for range 40 {
+			for range 25 {
 				m := randomModel(r)
 				c, err := Parse(m.text, zone)
 				if err != nil {
@@ -139,7 +141,7 @@ func TestNextAgreesWithAClockThatIsWatchedMinuteByMinute(t *testing.T) {
 			}
 		}
 	}
-	if fired < 10_000 {
+	if fired < 5_000 {
 		t.Errorf("only %d firings compared", fired)
 	}
 }

@@ -161,15 +161,15 @@ func TestSpanCountsWhatWasDue(t *testing.T) {
 func TestResumeNeverMakesASlotDueAgain(t *testing.T) {
 	ny := mustParse(t, "0,30 2 * * *", "America/New_York")
 	d, _ := ny.Next(at(t, "2026-03-07T12:00:00-05:00"))
-	after, rest, err := ny.Resume(d.Slots[0])
-	if err != nil || len(rest) != 1 || rest[0] != d.Slots[1] {
-		t.Fatalf("rest %v, %v", rest, err)
+	r, err := ny.Resume(d.Slots[0])
+	if err != nil || len(r.Rest) != 1 || r.Rest[0] != d.Slots[1] || !r.At.Equal(d.At) {
+		t.Fatalf("%+v, %v", r, err)
 	}
-	if next, _ := ny.Next(after); next.At.Day() != 9 {
+	if next, _ := ny.Next(r.After); next.At.Day() != 9 {
 		t.Errorf("next is %v", next.At)
 	}
-	if _, rest, _ = ny.Resume(d.Slots[1]); len(rest) != 0 {
-		t.Errorf("rest %v", rest)
+	if r, _ = ny.Resume(d.Slots[1]); len(r.Rest) != 0 {
+		t.Errorf("rest %v", r.Rest)
 	}
 	every, err := Every(61, at(t, "2026-11-01T05:20:37Z"), "America/New_York")
 	if err != nil {
@@ -179,18 +179,18 @@ func TestResumeNeverMakesASlotDueAgain(t *testing.T) {
 		now := at(t, "2026-11-01T05:20:00Z")
 		for range 300 {
 			d, _ := c.Next(now)
-			after, _, err := c.Resume(d.Slots[0])
+			r, err := c.Resume(d.Slots[0])
 			if err != nil {
 				t.Fatal(err)
 			}
 			want, _ := c.Next(d.At)
-			if got, _ := c.Next(after); got.Slots[0] != want.Slots[0] {
+			if got, _ := c.Next(r.After); got.Slots[0] != want.Slots[0] {
 				t.Fatalf("%s after %s: %v, want %v", c, d.Slots[0], got, want)
 			}
 			now = d.At
 		}
 	}
-	if _, _, err := ny.Resume(mustParse(t, "@daily", "UTC").slot(0, 0)); err == nil {
+	if _, err := ny.Resume(mustParse(t, "@daily", "UTC").slot(0, 0)); err == nil {
 		t.Error("a slot of another zone is accepted")
 	}
 }

@@ -10,25 +10,31 @@ import (
 // civilLayout is how a slot writes its civil time.
 const civilLayout = "2006-01-02T15:04"
 
-// Resume says where to go on after a slot that is accounted for: the instant to
-// give to Next, and the slots of the same due that follow it. Both are worked
-// out from the civil time and today's zone data, so that data which moved the
-// slot cannot make it due again.
-func (c *Calendar) Resume(s jobspec.Slot) (after time.Time, rest []jobspec.Slot, err error) {
+// Resumed says where to go on after a slot that is accounted for.
+type Resumed struct {
+	At    time.Time      // when the slot is due by today's zone data
+	After time.Time      // what to give to Next
+	Rest  []jobspec.Slot // the slots of the same due that follow it
+}
+
+// Resume works out where to go on after a slot from its civil time and today's
+// zone data, so that data which moved the slot cannot make it due again.
+func (c *Calendar) Resume(s jobspec.Slot) (Resumed, error) {
 	t, err := time.Parse(civilLayout, s.Civil)
 	if err != nil || s.Zone != c.zone {
-		return time.Time{}, nil, fmt.Errorf("resume after slot %q: not a slot of %s", s, c.zone)
+		return Resumed{}, fmt.Errorf("resume after slot %q: not a slot of %s", s, c.zone)
 	}
 	at, end := instants(c.loc, t.Unix())
 	when := end
 	if len(at) > 0 {
-		when = at[min(s.Fold, len(at)-1)]
-	}
-	if d, ok := c.next(when - 1); ok && d.at == when && d.count > 1 {
-		rest = following(c.due(d).Slots, s)
+		when = at[min(max(s.Fold, 0), len(at)-1)]
 	}
 	// A slot is a whole minute, and its due may lie inside it.
-	return time.Unix(when+minuteSeconds-1, 0).In(c.loc), rest, nil
+	r := Resumed{At: time.Unix(when, 0).In(c.loc), After: time.Unix(when+minuteSeconds-1, 0).In(c.loc)}
+	if d, ok := c.next(when - 1); ok && d.at == when && d.count > 1 {
+		r.Rest = following(c.due(d).Slots, s)
+	}
+	return r, nil
 }
 
 // following returns what follows s in the list, or nothing.

@@ -80,6 +80,12 @@ func (s *Sandbox) Examine(_ context.Context, _ jobspec.Phase, v scheduler.Verifi
 // Seal implements scheduler.Finisher.
 func (s *Sandbox) Seal(string, record.End) (scheduler.Sealed, error) { return scheduler.Sealed{}, nil }
 
+func (s *Sandbox) count(n *int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	*n++
+}
+
 type examination struct {
 	sandbox  *Sandbox
 	job      jobspec.Name
@@ -91,7 +97,6 @@ func (e *examination) Allowed() bool              { return len(e.refusals) == 0 
 func (e *examination) Refusals() []jobspec.Check  { return e.refusals }
 func (e *examination) Basis() scheduler.Basis     { return scheduler.Basis{SameUID: true} }
 func (e *examination) Close()                     { e.sandbox.count(&e.sandbox.closed) }
-func (s *Sandbox) count(n *int)                   { s.mu.Lock(); defer s.mu.Unlock(); *n++ }
 func (e *examination) Prepare(ctx context.Context, run string) (scheduler.Armed, error) {
 	if hook := e.sandbox.Prepare; hook != nil {
 		if err := hook(ctx, e.job); err != nil {
