@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
-	"github.com/sbxcron/sbxcron/cmd/internal/ui"
 	"github.com/sbxcron/sbxcron/jobspec"
 )
 
@@ -100,13 +99,13 @@ func (a *App) printAudit(v api.Audit) {
 		if words == auditNotChecked {
 			words = "not checked"
 		}
-		a.line("%-10s %-12s %s", row.name, ui.Escape(words), row.means)
+		a.line("%-10s %-12s %s", row.name, words, row.means)
 	}
 	if v.Runs == auditNotChecked {
 		a.line("%-10s %s", "", "the ledger has no checkpoints yet: its lines are read, and proven by nothing but this machine")
 	}
 	for _, p := range v.Problems {
-		a.line("problem: %s", ui.Escape(fmt.Sprintf("%s: %s: %s", p.Code, p.Where, p.Detail)))
+		a.line("problem: %s", fmt.Sprintf("%s: %s: %s", p.Code, p.Where, p.Detail))
 	}
 	a.line("%d ops, %d ledger lines", v.Ops, v.Leaves)
 }

@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/doctor"
-	"github.com/sbxcron/sbxcron/cmd/internal/ui"
 	"github.com/sbxcron/sbxcron/jobspec"
 )
 
@@ -40,9 +39,9 @@ func (a *App) printChecks(checks []doctor.Check) {
 	count := map[doctor.Verdict]int{}
 	for _, c := range checks {
 		count[c.Verdict]++
-		a.line("%-4s  %s: %s", c.Verdict, c.Name, ui.Escape(c.Detail))
+		a.line("%-4s  %s: %s", c.Verdict, c.Name, c.Detail)
 		if c.Remedy != "" {
-			a.line("      do: %s", ui.Escape(c.Remedy))
+			a.line("      do: %s", c.Remedy)
 		}
 	}
 	a.line("%d checks, %d failed, %d warnings", len(checks), count[doctor.Fail], count[doctor.Warn])

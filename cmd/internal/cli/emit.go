@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/ui"
 )
 
 // document is what every --json command prints: one thing, or a list.
@@ -98,11 +100,17 @@ func filledMap(v reflect.Value) reflect.Value {
 // say writes a line for the person; -q silences it.
 func (a *App) say(format string, args ...any) {
 	if !a.flags.quiet {
-		fmt.Fprintf(a.UI.Err, format+"\n", args...)
+		a.note(format, args...)
 	}
+}
+
+// note writes a line for the person that -q does not silence. Like line it
+// escapes the whole line, so no caller can forget to.
+func (a *App) note(format string, args ...any) {
+	fmt.Fprintln(a.UI.Err, ui.Escape(fmt.Sprintf(format, args...)))
 }
 
 // line writes a line of the answer.
 func (a *App) line(format string, args ...any) {
-	fmt.Fprintf(a.UI.Out, format+"\n", args...)
+	fmt.Fprintln(a.UI.Out, ui.Escape(fmt.Sprintf(format, args...)))
 }

@@ -6,7 +6,6 @@ import (
 	"strconv"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
-	"github.com/sbxcron/sbxcron/cmd/internal/ui"
 	"github.com/sbxcron/sbxcron/jobspec"
 )
 
@@ -73,15 +72,15 @@ func (a *App) sayError(e *api.Error) {
 			return
 		}
 	}
-	fmt.Fprintf(a.UI.Err, "error: %s (%s)\n", ui.Escape(e.Message), e.ErrCode)
+	a.note("error: %s (%s)", e.Message, e.ErrCode)
 	for _, r := range e.Reasons {
-		fmt.Fprintf(a.UI.Err, "  %s\n", ui.Escape(reasonLine(r)))
+		a.note("  %s", reasonLine(r))
 		if r.Remedy != "" && r.Remedy != e.Help {
-			fmt.Fprintf(a.UI.Err, "    do: %s\n", ui.Escape(r.Remedy))
+			a.note("    do: %s", r.Remedy)
 		}
 	}
 	if e.Help != "" {
-		fmt.Fprintf(a.UI.Err, "hint: %s\n", ui.Escape(e.Help))
+		a.note("hint: %s", e.Help)
 	}
 }
 

@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
-	"github.com/sbxcron/sbxcron/cmd/internal/ui"
 	"github.com/sbxcron/sbxcron/jobspec"
 )
 
@@ -69,7 +68,7 @@ func explainRun(ctx context.Context, svc api.Service, id string) (api.Explanatio
 		return api.Explanation{}, err
 	}
 	x := api.Explanation{Job: r.Job, Run: r.Run, Decision: "refuse", Weaker: r.Weaker, Ended: &r}
-	if r.StartedAt != nil {
+	if started(r) {
 		x.Decision = "allow"
 	}
 	if r.Verdicts != nil {
@@ -95,12 +94,12 @@ func isRunID(s string) bool { return len(s) == 28 && strings.HasPrefix(s, "r-") 
 func (a *App) printExplanation(x api.Explanation) {
 	switch {
 	case x.Run != "":
-		a.line("run %s of %s", ui.Escape(x.Run), ui.Escape(string(x.Job)))
+		a.line("run %s of %s", x.Run, string(x.Job))
 	case x.Job != "":
-		a.line("job %s", ui.Escape(string(x.Job)))
+		a.line("job %s", string(x.Job))
 	}
 	for _, s := range x.Summary {
-		a.line("  %s", ui.Escape(s))
+		a.line("  %s", s)
 	}
 	a.printEnd(x.Ended)
 	a.line("decision: %s", x.Decision)
@@ -110,11 +109,11 @@ func (a *App) printExplanation(x api.Explanation) {
 		a.printCheck(c)
 	}
 	for _, w := range x.Weaker {
-		a.line("reduces security: %s", ui.Escape(w))
+		a.line("reduces security: %s", w)
 	}
 	a.printOpens(x.Opens)
 	for _, what := range slices.Sorted(maps.Keys(x.Coverage)) {
-		a.line("coverage: %s is %s", ui.Escape(what), ui.Escape(x.Coverage[what]))
+		a.line("coverage: %s is %s", what, x.Coverage[what])
 	}
 }
 
@@ -125,10 +124,10 @@ func (a *App) printEnd(r *api.Run) {
 	}
 	a.line("ended: %s, trigger %s, backend %s, probe %s", outcomeWords(*r), orDash(r.Trigger), orDash(r.Backend), orDash(r.Probe))
 	if len(r.Layers) > 0 {
-		a.line("measured inside before it started: %s", ui.Escape(strings.Join(r.Layers, ", ")))
+		a.line("measured inside before it started: %s", strings.Join(r.Layers, ", "))
 	}
 	for _, d := range r.Denials {
-		a.line("stopped: %s %s, %s, %d times", d.Code, ui.Escape(d.Target), d.Certainty, d.Count)
+		a.line("stopped: %s %s, %s, %d times", d.Code, d.Target, d.Certainty, d.Count)
 	}
 	if len(r.Denials) > 0 {
 		a.line("nothing asked for permission; had it asked, the answer would have been no")
@@ -139,7 +138,7 @@ func orDash(s string) string {
 	if s == "" {
 		return "-"
 	}
-	return ui.Escape(s)
+	return s
 }
 
 func (a *App) printCheck(c jobspec.Check) {
@@ -148,12 +147,12 @@ func (a *App) printCheck(c jobspec.Check) {
 		if c.Detail != "" {
 			text += ": " + c.Detail
 		}
-		a.line("  yes  %s", ui.Escape(text))
+		a.line("  yes  %s", text)
 		return
 	}
-	a.line("  NO   %s: %s", ui.Escape(c.Step), ui.Escape(reasonLine(reasonOf(c))))
+	a.line("  NO   %s: %s", c.Step, reasonLine(reasonOf(c)))
 	if c.Remedy != "" {
-		a.line("       do: %s", ui.Escape(c.Remedy))
+		a.line("       do: %s", c.Remedy)
 	}
 }
 
@@ -167,7 +166,7 @@ func (a *App) printOpens(o jobspec.Opens) {
 		paths []string
 	}{{"may read", o.Read}, {"may write", o.Write}, {"may reach", o.Hosts}, {"credentials", o.Credentials}, {"sockets", o.Sockets}} {
 		if len(row.paths) > 0 {
-			a.line("%s: %s", row.name, ui.Escape(strings.Join(row.paths, ", ")))
+			a.line("%s: %s", row.name, strings.Join(row.paths, ", "))
 		}
 	}
 }

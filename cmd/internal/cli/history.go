@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
-	"github.com/sbxcron/sbxcron/cmd/internal/ui"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 )
 
@@ -101,7 +100,7 @@ func took(r api.Run) string {
 	if r.StartedAt == nil || r.EndedAt == nil {
 		return ""
 	}
-	return r.EndedAt.Sub(*r.StartedAt).Round(100 * time.Millisecond).String()
+	return r.EndedAt.Sub(*r.StartedAt).Round(time.Millisecond).String()
 }
 
 // outcomeWords is the outcome with the job's own status where that says more.
@@ -127,7 +126,7 @@ func why(r api.Run) string {
 	for _, d := range r.Denials {
 		words = append(words, string(d.Code)+" "+d.Target)
 	}
-	return ui.Escape(strings.Join(words, ", "))
+	return strings.Join(words, ", ")
 }
 
 // pointInTime reads RFC 3339, or a span before now. The empty text is no time.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"time"
 	"unicode/utf8"
@@ -80,11 +81,11 @@ func findRun(ctx context.Context, svc api.Service, args []string) (string, error
 		return "", err
 	}
 	for _, r := range runs {
-		if r.Run != "" && r.StartedAt != nil {
+		if r.Run != "" && started(r) {
 			return r.Run, nil
 		}
 	}
-	return "", api.New(jobspec.CodeJobUnknown, "job \""+string(name)+"\" has no run that started")
+	return "", api.New(jobspec.CodeJobUnknown, fmt.Sprintf("job %q has no run that started", name))
 }
 
 // copyStream prints one stream, with follow until the run has ended.
@@ -92,20 +93,16 @@ func (a *App) copyStream(ctx context.Context, svc api.Service, run, stream strin
 	sink := a.logSink(stream)
 	for offset := int64(0); ; {
 		// Asked before reading: what was written before the end is read after it.
-		ended := true
-		if follow {
-			r, err := svc.Run(ctx, run, false)
-			if err != nil {
-				return err
-			}
-			ended = r.Outcome != "running"
+		r, err := svc.Run(ctx, run, false)
+		if err != nil {
+			return err
 		}
-		n, err := copyFrom(ctx, svc, run, stream, offset, sink)
+		n, err := copyFrom(ctx, svc, r, stream, offset, sink)
 		offset += n
 		switch {
 		case err != nil:
 			return err
-		case ended:
+		case !follow || r.Outcome != outcomeRunning:
 			return sink.Close()
 		}
 		select {
@@ -116,8 +113,22 @@ func (a *App) copyStream(ctx context.Context, svc api.Service, run, stream strin
 	}
 }
 
-func copyFrom(ctx context.Context, svc api.Service, run, stream string, offset int64, to io.Writer) (int64, error) {
-	rc, err := svc.Output(ctx, run, stream, offset)
+// silent reports whether a run has written nothing to a stream: then there is no
+// file, which is no loss.
+func silent(r api.Run, stream string) bool {
+	for _, o := range r.Outputs {
+		if o.Stream == stream {
+			return o.Bytes == 0
+		}
+	}
+	return true
+}
+
+func copyFrom(ctx context.Context, svc api.Service, r api.Run, stream string, offset int64, to io.Writer) (int64, error) {
+	rc, err := svc.Output(ctx, r.Run, stream, offset)
+	if err != nil && silent(r, stream) && api.Wrap(err).ErrCode == jobspec.CodeOutputPruned {
+		return 0, nil
+	}
 	if err != nil {
 		return 0, err
 	}

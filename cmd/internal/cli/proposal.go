@@ -36,20 +36,22 @@ func (p proposal) digest() jobspec.Digest { return jobspec.DigestOf(p.bytes) }
 // showProposal tells the owner what is about to be signed. It goes to standard error
 // and is not silenced by -q: nobody signs what was not shown.
 func (a *App) showProposal(p proposal, who owner) {
-	w := a.UI.Err
-	fmt.Fprintf(w, "You are about to sign: %s job %s, revision %d.\n", p.op.Action, ui.Escape(string(p.op.Job)), p.op.Revision)
+	a.note("You are about to sign: %s job %s, revision %d.", p.op.Action, p.op.Job, p.op.Revision)
 	if p.op.Spec != nil {
-		fmt.Fprint(w, "It will run WITHOUT YOU, on its schedule, until it expires or you remove it.\n")
+		a.note("It will run WITHOUT YOU, on its schedule, until it expires or you remove it.")
 	}
-	fmt.Fprintln(w)
+	a.note("")
 	for _, s := range jobspec.Summary(p.op) {
-		fmt.Fprintf(w, "  %s\n", ui.Escape(s))
+		a.note("  %s", s)
 	}
 	if p.op.Spec != nil {
 		a.showTimes(p.op)
 	}
-	fmt.Fprintf(w, "\n  op %s\n  host %s, seq %d, namespace %s\n  signed with %s as %s\n\n",
-		p.digest(), p.op.Host, p.op.Seq, p.namespace, who.keyID, ui.Escape(string(p.op.Principal)))
+	a.note("")
+	a.note("  op %s", p.digest())
+	a.note("  host %s, seq %d, namespace %s", p.op.Host, p.op.Seq, p.namespace)
+	a.note("  signed with %s as %s", who.keyID, p.op.Principal)
+	a.note("")
 }
 
 // showTimes lists the next three due instants.
@@ -59,9 +61,9 @@ func (a *App) showTimes(op *jobspec.Op) {
 		return // refused before, with the reason
 	}
 	for _, n := range comingSlots(c, op.Created.Time(), 3) {
-		fmt.Fprintf(a.UI.Err, "  next: %s\n", n.At)
-		for _, note := range n.Notes {
-			fmt.Fprintf(a.UI.Err, "        %s\n", ui.Escape(note))
+		a.note("  next: %s", n.At)
+		for _, text := range n.Notes {
+			a.note("        %s", text)
 		}
 	}
 }

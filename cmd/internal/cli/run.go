@@ -65,12 +65,15 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 // outcomeRunning is what api gives for a run that has not ended.
 const outcomeRunning = "running"
 
+// started reports whether anything of the job ran.
+func started(r api.Run) bool { return r.StartedAt != nil || r.Outcome == outcomeRunning }
+
 // waitStatus picks the exit status of --wait for a run that did not succeed.
 func waitStatus(o runOptions, r api.Run, err error) error {
 	if !o.wait {
 		return err
 	}
-	if r.StartedAt == nil {
+	if !started(r) {
 		return withStatus{err, exitNotStarted}
 	}
 	return withStatus{err, endStatus(r)}
@@ -95,7 +98,7 @@ func runError(r api.Run) error {
 }
 
 func runHint(r api.Run) string {
-	if r.StartedAt == nil {
+	if !started(r) {
 		return fmt.Sprintf("sbxcron explain %s", r.Job)
 	}
 	return fmt.Sprintf("sbxcron explain %s; sbxcron logs %s", r.Run, r.Run)

@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
-	"github.com/sbxcron/sbxcron/cmd/internal/ui"
 	"github.com/sbxcron/sbxcron/jobspec"
 )
 
@@ -53,9 +52,9 @@ func (a *App) show(ctx context.Context, o showOptions) error {
 }
 
 func (a *App) printDetail(d api.JobDetail) {
-	a.line("%s  revision %d  %s", ui.Escape(string(d.Job.Job)), d.Revision, stateWords(d.Job))
+	a.line("%s  revision %d  %s", string(d.Job.Job), d.Revision, stateWords(d.Job))
 	for _, s := range d.Summary {
-		a.line("  %s", ui.Escape(s))
+		a.line("  %s", s)
 	}
 	a.line("")
 	a.field("signed by", fmt.Sprintf("%s with %s at %s", d.Principal, d.KeyID, d.SignedAt))
@@ -85,6 +84,6 @@ func verifiedWords(d api.JobDetail) string {
 // field prints a name and a value on a line; nothing for an empty value.
 func (a *App) field(name, value string) {
 	if value != "" {
-		a.line("%-13s %s", name, ui.Escape(value))
+		a.line("%-13s %s", name, value)
 	}
 }

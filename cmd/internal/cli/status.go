@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
-	"github.com/sbxcron/sbxcron/cmd/internal/ui"
 	"github.com/sbxcron/sbxcron/jobspec"
 )
 
@@ -53,7 +52,7 @@ func (a *App) printStatus(st api.Status) {
 	for _, p := range st.Problems {
 		a.field("problem", reasonLine(p))
 		if p.Remedy != "" {
-			a.line("%-13s do: %s", "", ui.Escape(p.Remedy))
+			a.line("%-13s do: %s", "", p.Remedy)
 		}
 	}
 	for _, r := range st.Running {
