@@ -326,6 +326,9 @@ func (e *Engine) Settle() error {
 			e.mu.Unlock()
 			return e.chainErr
 		}
+		if _, err := e.keepTrust(); err != nil {
+			return err
+		}
 		if _, err := e.writer.AdvancePin(e.Now(), e.serial()); err != nil {
 			return err
 		}

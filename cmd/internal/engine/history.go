@@ -47,6 +47,7 @@ func (e *Engine) row(id string) (store.RunRow, error) {
 
 // apiRun tells a row of the index in the words of the interface.
 func (e *Engine) apiRun(row store.RunRow) api.Run {
+	row = e.settled(row)
 	first, last := row.First(), row.Last()
 	r := api.Run{
 		Run: last.Run, Job: last.Job, Op: last.Op, Outcome: string(row.Outcome()), Reasons: apiReasons(last.Reasons),
@@ -76,6 +77,19 @@ func (e *Engine) apiRun(row store.RunRow) api.Run {
 	}
 	e.addEnd(&r, row.Final)
 	return r
+}
+
+// settled reads a row once more that has no end though its run is over: the end
+// may have become durable after the row was read.
+func (e *Engine) settled(row store.RunRow) store.RunRow {
+	if row.Final != nil || e.isRunning(row.First().Run) {
+		return row
+	}
+	again, found, err := e.runs.Run(row.First().Run)
+	if err != nil || !found {
+		return row
+	}
+	return again
 }
 
 func (e *Engine) addEnd(r *api.Run, l *record.Leaf) {

@@ -271,7 +271,9 @@ func (e *Engine) Current(name jobspec.Name) (Verified, error) {
 	case jobspec.JobRemoved:
 		return Verified{Job: j, Refused: jobspec.CodeJobTombstoned, Detail: "the job was removed"}, nil
 	case jobspec.JobDisabled:
-		return Verified{Job: j, Refused: jobspec.CodeJobDisabled, Detail: "the job is disabled"}, nil
+		v, err := rawJob(chain, j)
+		v.Refused, v.Detail = jobspec.CodeJobDisabled, "the job is disabled"
+		return v, err
 	}
 	trust, err := e.site.Trust()
 	if err != nil {

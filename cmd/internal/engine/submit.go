@@ -103,7 +103,8 @@ func refusal(job jobspec.Name, d jobspec.Decision) *api.Error {
 }
 
 // Submit judges a signed op and puts it in force. It returns once the pin is
-// durable.
+// durable. The trust files that vouched for the op are kept first, so that it
+// can be verified for as long as it is history.
 func (e *Engine) Submit(ctx context.Context, s api.Submission) (api.Accepted, error) {
 	e.commit.Lock()
 	defer e.commit.Unlock()
@@ -117,6 +118,9 @@ func (e *Engine) Submit(ctx context.Context, s api.Submission) (api.Accepted, er
 	op, err := e.judge(ctx, w.State().View, entry, now)
 	if err != nil {
 		return api.Accepted{}, e.refused(op, entry, err)
+	}
+	if _, err := e.keepTrust(); err != nil {
+		return api.Accepted{}, err
 	}
 	_, err = w.Commit(s.Op, s.Sig, now, e.serial())
 	if err != nil {

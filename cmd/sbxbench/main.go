@@ -1,0 +1,90 @@
+// Command sbxbench measures sbxcron side by side with a peer, in one run, as
+// ratios: absolute times of one machine say little about another.
+//
+//	sbxbench [launch ...] [--json] [--pairs N]
+package main
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+
+	"github.com/sbxcron/sbxcron/runner/pin"
+)
+
+// Item is one comparison. Ours and Peer are medians in Unit; Ratio is the median
+// of the ratios of the pairs, with its quartiles.
+type Item struct {
+	Name     string  `json:"name"`
+	Ours     float64 `json:"ours"`
+	Peer     float64 `json:"peer"`
+	Unit     string  `json:"unit"`
+	Ratio    float64 `json:"ratio"`
+	Lower    float64 `json:"ratio_lower_quartile"`
+	Upper    float64 `json:"ratio_upper_quartile"`
+	Pairs    int     `json:"pairs"`
+	PeerName string  `json:"peer_name"`
+}
+
+// suites are the measurements by name.
+var suites = map[string]func(pairs int) ([]Item, error){"launch": launch}
+
+func main() {
+	// A child that opens paths as another account is this program once more.
+	pin.ChildMain()
+	asJSON := flag.Bool("json", false, "print one JSON document")
+	pairs := flag.Int("pairs", 300, "interleaved pairs a comparison")
+	flag.Parse()
+	names := flag.Args()
+	if len(names) == 0 {
+		names = []string{"launch"}
+	}
+	if err := run(names, *pairs, *asJSON); err != nil {
+		fmt.Fprintln(os.Stderr, "sbxbench:", err)
+		os.Exit(1)
+	}
+}
+
+func run(names []string, pairs int, asJSON bool) error {
+	var all []Item
+	for _, name := range names {
+		suite, ok := suites[name]
+		if !ok {
+			return fmt.Errorf("no measurement %q", name)
+		}
+		items, err := suite(pairs)
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		all = append(all, items...)
+	}
+	if asJSON {
+		return json.NewEncoder(os.Stdout).Encode(struct {
+			Schema string `json:"schema"`
+			Items  []Item `json:"items"`
+		}{"sbxcron.bench/v1", all})
+	}
+	for _, i := range all {
+		fmt.Printf("%-12s ours %.2f %s, %s %.2f %s: ratio %.2f (quartiles %.2f to %.2f, %d pairs)\n",
+			i.Name, i.Ours, i.Unit, i.PeerName, i.Peer, i.Unit, i.Ratio, i.Lower, i.Upper, i.Pairs)
+	}
+	return nil
+}
+
+// compare makes the item of interleaved pairs.
+func compare(name, unit, peerName string, ours, peer []float64) Item {
+	ratios := make([]float64, len(ours))
+	for i := range ours {
+		ratios[i] = ours[i] / peer[i]
+	}
+	return Item{Name: name, Unit: unit, PeerName: peerName, Pairs: len(ours),
+		Ours: quantile(ours, 0.5), Peer: quantile(peer, 0.5),
+		Ratio: quantile(ratios, 0.5), Lower: quantile(ratios, 0.25), Upper: quantile(ratios, 0.75)}
+}
+
+func quantile(values []float64, q float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	return sorted[int(q*float64(len(sorted)-1)+0.5)]
+}

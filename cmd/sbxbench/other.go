@@ -1,0 +1,7 @@
+//go:build !linux
+
+package main
+
+import "errors"
+
+func launch(int) ([]Item, error) { return nil, errors.New("jobs run on linux only") }
