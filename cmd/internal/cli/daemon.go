@@ -5,9 +5,6 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
-
-	"github.com/sbxcron/sbxcron/cmd/internal/api"
-	"github.com/sbxcron/sbxcron/jobspec"
 )
 
 func newDaemon(a *App) *cobra.Command {
@@ -30,10 +27,8 @@ go on for the drain time, and is then ended; a second TERM ends at once.`,
 
 func (a *App) daemon(ctx context.Context, o DaemonOptions) error {
 	switch {
-	case !a.Platform.Runs():
+	case !a.Platform.Runs() || a.Ports.Daemon == nil:
 		return a.platformRefusal("daemon")
-	case a.Ports.Daemon == nil:
-		return api.New(jobspec.CodeServiceDown, "daemon: this build holds no service")
 	case o.LogFormat != "text" && o.LogFormat != "json":
 		return usageError("--log-format %q: want text or json", o.LogFormat)
 	case o.MaxParallel < 0 || o.MaxParallel > 4096:

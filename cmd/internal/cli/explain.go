@@ -130,7 +130,7 @@ func (a *App) printEnd(r *api.Run) {
 		a.line("stopped: %s %s, %s, %d times", d.Code, d.Target, d.Certainty, d.Count)
 	}
 	if len(r.Denials) > 0 {
-		a.line("nothing asked for permission; had it asked, the answer would have been no")
+		a.line("nobody was asked: the answer to every request for more is no")
 	}
 }
 

@@ -128,7 +128,11 @@ func (i installation) prepare(ctx context.Context, again bool) (store.Entry, err
 	if err != nil {
 		return store.Entry{}, errors.Join(err, os.Remove(i.dirs.AuditKey()))
 	}
-	return store.Entry{Op: raw, Sigs: [][]byte{sig}}, i.writeConf(host, allowed, again)
+	if err := i.writeConf(host, allowed, again); err != nil {
+		return store.Entry{}, err
+	}
+	_, err = store.KeepTrust(i.dirs, store.AllowedSigners, allowed) // genesis is verified by it for ever
+	return store.Entry{Op: raw, Sigs: [][]byte{sig}}, err
 }
 
 // writeConf writes the files of CONF, host first. What an administrator has put

@@ -38,6 +38,9 @@ func (a *App) show(ctx context.Context, o showOptions) error {
 		if err != nil {
 			return err
 		}
+		if d.State == string(jobspec.JobRemoved) {
+			return removedJob(o.job)
+		}
 		switch {
 		case o.spec:
 			_, err := a.UI.Out.Write(d.Bytes)
@@ -49,6 +52,12 @@ func (a *App) show(ctx context.Context, o showOptions) error {
 			return nil
 		}
 	})
+}
+
+func removedJob(name jobspec.Name) error {
+	e := api.New(jobspec.CodeJobUnknown, fmt.Sprintf("job %q was removed", name))
+	e.Job, e.Help = name, "sbxcron history "+string(name)+" lists what it did"
+	return e
 }
 
 func (a *App) printDetail(d api.JobDetail) {

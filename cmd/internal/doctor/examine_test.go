@@ -1,0 +1,99 @@
+package doctor
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+)
+
+var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+
+// sound is a machine on which everything is right.
+func sound() Facts {
+	return Facts{Platform: "linux", System: true, Files: []FileFact{{Path: "/etc/sbxcron"}}, Now: noon, HighestSeen: noon, Synchronised: Yes,
+		Sandbox: jobspec.Sandbox{Backend: "bwrap", Usable: true, Version: "0.8.0"}, Landlock: 7, Service: true, ServicePID: 812, Zone: "Europe/Berlin"}
+}
+
+func TestASoundMachineHasNothingToMend(t *testing.T) {
+	checks := Examine(sound())
+	for _, c := range checks {
+		if c.Verdict != OK || c.Remedy != "" || c.Detail == "" {
+			t.Errorf("%+v", c)
+		}
+	}
+	if Failed(checks) {
+		t.Error("a sound machine fails")
+	}
+}
+
+type unsafeFile struct{}
+
+func (unsafeFile) Error() string { return "others can write" }
+func (unsafeFile) Hint() string  { return "chmod go-w it" }
+
+func TestEachFaultIsNamedWithARemedy(t *testing.T) {
+	for name, tc := range map[string]struct {
+		change  func(*Facts)
+		check   string
+		verdict Verdict
+		remedy  string
+	}{
+		"other platform":     {func(f *Facts) { f.Platform = "darwin" }, "platform", Fail, "linux"},
+		"no installation":    {func(f *Facts) { f.Files = nil }, "files", Fail, "sbxcron init"},
+		"unsafe file":        {func(f *Facts) { f.Files[0].Err = unsafeFile{} }, "files", Fail, "chmod go-w it"},
+		"unreadable file":    {func(f *Facts) { f.Files[0].Err = errors.New("input/output error") }, "files", Fail, "belong"},
+		"clock went back":    {func(f *Facts) { f.HighestSeen = noon.Add(25 * time.Hour) }, "clock", Fail, "set the clock"},
+		"clock runs free":    {func(f *Facts) { f.Synchronised = No }, "clock", Warn, "time service"},
+		"clock unknown":      {func(f *Facts) { f.Synchronised = Unknown }, "clock", Warn, "time service"},
+		"no zone":            {func(f *Facts) { f.Zone = "" }, "zone", Warn, "--timezone"},
+		"no sandbox":         {func(f *Facts) { f.Sandbox = jobspec.Sandbox{} }, "sandbox", Fail, "bubblewrap"},
+		"sandbox problem":    {func(f *Facts) { f.Sandbox.Usable, f.Sandbox.Remedy = false, "do this" }, "sandbox", Fail, "do this"},
+		"no landlock":        {func(f *Facts) { f.Landlock = 0 }, "landlock", Fail, "Landlock"},
+		"old landlock":       {func(f *Facts) { f.Landlock = 1 }, "landlock", Fail, "Landlock"},
+		"no user namespaces": {func(f *Facts) { f.Userns = "refused" }, "user_namespaces", Fail, ""},
+		"user mode":          {func(f *Facts) { f.System = false }, "same_uid", Warn, "root"},
+		"no service":         {func(f *Facts) { f.Service = false }, "service", Warn, "sbxcron daemon"},
+		"open key":           {func(f *Facts) { f.Key = KeyFact{Path: "/k", Readable: true, Encrypted: No} }, "signing_key", Warn, "passphrase"},
+		"unknown key":        {func(f *Facts) { f.Key = KeyFact{Path: "/k", Readable: true} }, "signing_key", Warn, "passphrase"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f := sound()
+			tc.change(&f)
+			checks := Examine(f)
+			found := false
+			for _, c := range checks {
+				if c.Name == tc.check {
+					found = true
+					if c.Verdict != tc.verdict || c.Detail == "" || c.Remedy == "" || !strings.Contains(c.Remedy, tc.remedy) {
+						t.Errorf("%+v", c)
+					}
+				} else if c.Verdict != OK {
+					t.Errorf("something else is blamed: %+v", c)
+				}
+			}
+			if !found || Failed(checks) != (tc.verdict == Fail) {
+				t.Errorf("found %v, failed %v", found, Failed(checks))
+			}
+		})
+	}
+}
+
+func TestNothingKnownIsNotFine(t *testing.T) {
+	if !Failed(nil) || !Failed([]Check{{Name: "x"}}) || !Failed(Examine(Facts{})) || !Failed(Examine(Facts{Platform: "linux"})) {
+		t.Error("a machine of which nothing is known passes")
+	}
+}
+
+func TestNoRemedyWeakensAnything(t *testing.T) {
+	all := Examine(Facts{Platform: "linux", Files: []FileFact{{Err: errors.New("x")}}, Userns: "refused"})
+	for _, c := range append(all, Examine(Facts{})...) {
+		for _, word := range []string{"disable", "switch off", "chmod 777", "chmod 666", "without", "setuid", "apparmor=0"} {
+			if strings.Contains(c.Remedy, word) {
+				t.Errorf("%s: %q", c.Name, c.Remedy)
+			}
+		}
+	}
+}
