@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"sync/atomic"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -14,11 +15,12 @@ import (
 const opsBucket = "ops"
 
 // Chain is an open chain of ops whose history was proven when it was opened.
+// Several goroutines may use it.
 type Chain struct {
 	dirs  Dirs
 	db    *bolt.DB
 	file  *os.File
-	state *State
+	state atomic.Pointer[State]
 }
 
 // Load proves the history of d and closes the chain again. See OpenChain.
@@ -28,7 +30,7 @@ func Load(d Dirs) (*State, error) {
 		return nil, err
 	}
 	defer c.Close()
-	return c.state, nil
+	return c.State(), nil
 }
 
 // OpenChain opens the chain for reading and proves its history from the pin.
@@ -107,8 +109,8 @@ func unfinished(d Dirs) bool {
 // prove reads the whole chain once and keeps what it adds up to.
 func (c *Chain) prove(host jobspec.HostID, pin Pin) error {
 	return c.read(func(ops *bolt.Bucket) error {
-		var err error
-		c.state, err = prove(c.dirs.ChainDB(), host, pin, ops.Cursor())
+		state, err := prove(c.dirs.ChainDB(), host, pin, ops.Cursor())
+		c.state.Store(state)
 		return err
 	})
 }
@@ -129,13 +131,13 @@ func (c *Chain) read(fn func(ops *bolt.Bucket) error) error {
 
 // State is the proven history at the time of opening or of the last commit. It
 // never changes; a commit makes a new one.
-func (c *Chain) State() *State { return c.state }
+func (c *Chain) State() *State { return c.state.Load() }
 
 // Entry reads one proven op anew, as each trigger does, and holds its bytes
 // against the proven digest and the open file against the one at its path. The
 // signatures are as found: whoever relies on them verifies them.
 func (c *Chain) Entry(seq int64) (Entry, error) {
-	want, ok := c.state.Digest(seq)
+	want, ok := c.State().Digest(seq)
 	if !ok {
 		return Entry{}, c.fault(jobspec.CodeSeqInvalid, seq, "not in the proven history")
 	}
@@ -176,7 +178,7 @@ func (c *Chain) Recheck() error {
 	if err != nil {
 		return err
 	}
-	if pin.Seq != c.state.Pin.Seq || pin.Digest != c.state.Pin.Digest || pin.Host != c.state.Host {
+	if mine := c.State().Pin; pin.Seq != mine.Seq || pin.Digest != mine.Digest || pin.Host != mine.Host {
 		return &Error{Reason: jobspec.CodeChainRollback, Seq: pin.Seq, Path: c.dirs.Pin(), Detail: "the pin is not the head that was proven"}
 	}
 	return nil

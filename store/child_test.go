@@ -35,7 +35,8 @@ func (k *killDisk) around(do func() error) error {
 func (k *killDisk) tick() {
 	k.step++
 	if k.step == k.at {
-		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		self, _ := os.FindProcess(os.Getpid())
+		self.Kill()
 		select {}
 	}
 }
@@ -119,6 +120,8 @@ func runChild(args []string) int {
 		err = childBegin(d, lock, disk)
 	case "commit":
 		err = childCommit(d, lock, disk)
+	case "reopen":
+		err = childReopen(d, lock)
 	case "commits":
 		err = childCommits(d, lock)
 	case "append":
@@ -149,6 +152,28 @@ func childCommit(d store.Dirs, lock *store.Lock, disk store.Disk) error {
 	if err != nil {
 		return err
 	}
+	return commitNext(w)
+}
+
+// childReopen opens all that can be opened and commits: whatever the files hold,
+// it must end by itself.
+func childReopen(d store.Dirs, lock *store.Lock) error {
+	h, err := store.OpenHistory(d)
+	if err != nil {
+		return err
+	}
+	r, err := store.OpenRuns(d, h, "boot")
+	if err != nil {
+		return err
+	}
+	if err := r.Close(); err != nil {
+		return err
+	}
+	w, err := store.OpenWriter(d, lock, store.RealDisk{})
+	if err != nil {
+		return err
+	}
+	defer w.Close()
 	return commitNext(w)
 }
 

@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -10,12 +11,13 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec"
 )
 
-// Writer is a chain that may be extended by whoever holds the lock. One
-// goroutine uses it at a time; a *State that it handed out may be read by all.
+// Writer is a chain that may be extended by whoever holds the lock. Several
+// goroutines may use it; commits take turns.
 type Writer struct {
-	Chain
+	*Chain
 	lock   *Lock
 	disk   Disk
+	mu     sync.Mutex // held over a whole commit
 	failed error
 }
 
@@ -30,7 +32,7 @@ func OpenWriter(d Dirs, lock *Lock, disk Disk) (*Writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Writer{Chain: *c, lock: lock, disk: disk}, nil
+	return &Writer{Chain: c, lock: lock, disk: disk}, nil
 }
 
 // Commit puts one op in force: it checks that op extends the head, appends it,
@@ -41,11 +43,13 @@ func OpenWriter(d Dirs, lock *Lock, disk Disk) (*Writer, error) {
 // the pin keeps the higher one. A refusal is an error of View.Check or DecodeOp
 // and leaves everything as it was. An *UnknownStateError ends this Writer.
 func (w *Writer) Commit(op, sig []byte, now time.Time, serial int64) (*State, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if err := w.usable(); err != nil {
 		return nil, err
 	}
-	if n := len(w.state.Pending); n > 0 {
-		return nil, w.fault(jobspec.CodeChainBroken, w.state.Pending[0].Seq, fmt.Sprintf("%d ops beyond the pin wait to be judged", n))
+	if pending := w.State().Pending; len(pending) > 0 {
+		return nil, w.fault(jobspec.CodeChainBroken, pending[0].Seq, fmt.Sprintf("%d ops beyond the pin wait to be judged", len(pending)))
 	}
 	l, err := w.accept(op)
 	if err != nil {
@@ -60,17 +64,20 @@ func (w *Writer) Commit(op, sig []byte, now time.Time, serial int64) (*State, er
 // AdvancePin puts the first pending op in force, after the caller judged it
 // like a fresh one: signature, key valid now, created, apply_before.
 func (w *Writer) AdvancePin(now time.Time, serial int64) (*State, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if err := w.usable(); err != nil {
 		return nil, err
 	}
-	if len(w.state.Pending) == 0 {
+	pending := w.State().Pending
+	if len(pending) == 0 {
 		return nil, errors.New("advance pin: no op lies beyond it")
 	}
-	l, err := w.accept(w.state.Pending[0].Op)
+	l, err := w.accept(pending[0].Op)
 	if err != nil {
 		return nil, err
 	}
-	return w.pinOn(l, now, serial, w.state.Pending[1:])
+	return w.pinOn(l, now, serial, pending[1:])
 }
 
 // usable refuses work after a failure, without the lock, and on files that
@@ -91,10 +98,10 @@ func (w *Writer) accept(raw []byte) (link, error) {
 	if err != nil {
 		return link{}, err
 	}
-	if op.Host != w.state.Host {
-		return link{}, &jobspec.OpError{Reason: jobspec.CodeHostMismatch, Seq: op.Seq, Detail: fmt.Sprintf("made for host %q, this is %q", op.Host, w.state.Host)}
+	if op.Host != w.State().Host {
+		return link{}, &jobspec.OpError{Reason: jobspec.CodeHostMismatch, Seq: op.Seq, Detail: fmt.Sprintf("made for host %q, this is %q", op.Host, w.State().Host)}
 	}
-	if _, err := w.state.View.Check(op); err != nil {
+	if _, err := w.State().View.Check(op); err != nil {
 		return link{}, err
 	}
 	op.Spec = nil
@@ -132,14 +139,15 @@ func putNew(tx *bolt.Tx, seq int64, value []byte) error {
 // pinOn moves the pin to the op of l and takes over the new state.
 func (w *Writer) pinOn(l link, now time.Time, serial int64, pending []Entry) (*State, error) {
 	pin := Pin{
-		Type: pinType, Host: w.state.Host, Seq: l.op.Seq, Digest: l.digest,
-		Time: jobspec.InstantOf(now), PolicySerial: max(serial, w.state.Pin.PolicySerial),
+		Type: pinType, Host: w.State().Host, Seq: l.op.Seq, Digest: l.digest,
+		Time: jobspec.InstantOf(now), PolicySerial: max(serial, w.State().Pin.PolicySerial),
 	}
 	if err := writePin(w.disk, w.dirs, pin); err != nil {
 		return nil, w.fail("move pin", err)
 	}
-	w.state = w.state.extended(l, pin, pending)
-	return w.state, nil
+	next := w.State().extended(l, pin, pending)
+	w.state.Store(next)
+	return next, nil
 }
 
 func (w *Writer) fail(step string, err error) error {

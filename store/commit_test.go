@@ -2,7 +2,6 @@ package store_test
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -86,21 +85,8 @@ func TestKilledAtAnyTimeNoAcknowledgedOpIsLost(t *testing.T) {
 	must(t, err)
 	must(t, storetest.Begin(t, d, lock, nil).Close())
 	must(t, lock.Close())
-	for round := range 20 {
-		cmd := child(t, d, "commits")
-		var out bytes.Buffer
-		cmd.Stdout = &out
-		must(t, cmd.Start())
-		time.Sleep(time.Duration(30+round*7) * time.Millisecond)
-		cmd.Process.Kill()
-		cmd.Wait()
-		acknowledged := int64(0)
-		for lines := bufio.NewScanner(&out); lines.Scan(); {
-			acknowledged, err = strconv.ParseInt(lines.Text(), 10, 64)
-			if err != nil {
-				t.Fatalf("child says %q", lines.Text())
-			}
-		}
+	for round := range 12 {
+		acknowledged := commitsUntilKilled(t, d, time.Duration(round*3)*time.Millisecond)
 		lock, err := store.TryLock(d, store.LockWait)
 		must(t, err)
 		w, err := store.OpenWriter(d, lock, store.RealDisk{})
@@ -116,9 +102,29 @@ func TestKilledAtAnyTimeNoAcknowledgedOpIsLost(t *testing.T) {
 	}
 	s, err := store.Load(d)
 	must(t, err)
-	if s.Pin.Seq < 20 {
+	if s.Pin.Seq < 12 {
 		t.Errorf("only %d ops were committed in all", s.Pin.Seq)
 	}
+}
+
+// commitsUntilKilled lets a child commit, kills it some time after its first
+// commit, and returns the last seq that it acknowledged.
+func commitsUntilKilled(t *testing.T, d store.Dirs, after time.Duration) (acknowledged int64) {
+	t.Helper()
+	cmd := child(t, d, "commits")
+	out, err := cmd.StdoutPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		if acknowledged == 0 {
+			time.AfterFunc(after, func() { cmd.Process.Kill() })
+		}
+		if acknowledged, err = strconv.ParseInt(lines.Text(), 10, 64); err != nil {
+			t.Fatalf("child says %q", lines.Text())
+		}
+	}
+	cmd.Wait()
+	return acknowledged
 }
 
 func TestCommitRefusesWhatDoesNotExtendTheHead(t *testing.T) {

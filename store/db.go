@@ -63,37 +63,39 @@ func corrupt(path string, cause error) error {
 
 // openExisting opens a database that must be there already.
 //
-// Opening for writing makes bbolt walk every page in a goroutine of its own,
-// where a page that is damaged or cut off ends the process and no guard of ours
-// can help (see TestDamagedDatabaseFileIsRefusedAndNeverMadeAnew). So the file
-// is read whole first, without writing, in our own goroutine.
+// bbolt trusts the structure of its pages. Opening for writing walks them in a
+// goroutine of its own, where a damaged page ends the process or takes all
+// memory, and no guard of ours can help (TestNoDamageToADatabaseEndsTheProcess
+// shows both). So the structure is checked first, under a shared lock and with
+// the file opened for reading, for which bbolt looks at the meta pages only.
 func openExisting(d Dirs, path string, o *bolt.Options) (*bolt.DB, *os.File, error) {
-	if !o.ReadOnly {
-		if err := inspect(d, path, *o); err != nil {
-			return nil, nil, err
-		}
+	read := *o
+	read.ReadOnly = true
+	db, file, err := openFile(d, path, &read)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := inspect(path, file); err != nil {
+		return nil, nil, errors.Join(err, guard(path, db.Close))
+	}
+	if o.ReadOnly {
+		return db, file, nil
+	}
+	if err := guard(path, db.Close); err != nil {
+		return nil, nil, err
 	}
 	return openFile(d, path, o)
 }
 
-// inspect opens the database for reading and touches each page in use.
-func inspect(d Dirs, path string, o bolt.Options) error {
-	o.ReadOnly = true
-	db, file, err := openFile(d, path, &o)
+func inspect(path string, file *os.File) error {
+	st, err := file.Stat()
 	if err != nil {
 		return err
 	}
-	err = guard(path, func() error {
-		return db.View(func(tx *bolt.Tx) error {
-			if st, err := file.Stat(); err != nil || st.Size() < tx.Size() {
-				return corrupt(path, fmt.Errorf("the file is shorter than its %d bytes in use", tx.Size()))
-			}
-			return tx.ForEach(func(_ []byte, b *bolt.Bucket) error {
-				return b.ForEach(func(_, _ []byte) error { return nil })
-			})
-		})
-	})
-	return errors.Join(err, guard(path, db.Close))
+	if err := checkPages(file, st.Size()); err != nil {
+		return corrupt(path, err)
+	}
+	return nil
 }
 
 // openFile opens a checked file as a database. bbolt would fill an empty file

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -123,17 +124,17 @@ func (d Dirs) Make() error {
 	return d.Check()
 }
 
-// Check refuses folders that others can write, here or in any parent.
+// Check refuses folders that others can write, here or in any parent, and a
+// STATE that others can even look into.
 func (d Dirs) Check() error {
-	for _, dir := range []string{d.Conf, d.State, d.Run} {
-		if err := safefile.CheckDir(dir, d.UID); err != nil {
-			return err
-		}
-	}
-	return nil
+	return errors.Join(
+		safefile.CheckDir(d.Conf, d.UID),
+		safefile.CheckPrivateDir(d.State, d.UID),
+		safefile.CheckDir(d.Run, d.UID))
 }
 
-// makeDir makes a folder and its parents; the mode is not cut by the umask. An
+// makeDir makes a folder, and its parents with mode 0755, and makes their names
+// durable: a ledger is worth nothing when its folder is lost with the power. An
 // existing folder stays as it is.
 func makeDir(path string, mode fs.FileMode) error {
 	if !filepath.IsAbs(path) {
@@ -142,17 +143,22 @@ func makeDir(path string, mode fs.FileMode) error {
 	if _, err := os.Lstat(path); err == nil {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	parent := filepath.Dir(path)
+	if err := makeDir(parent, 0o755); err != nil {
+		return err
+	}
+	err := os.Mkdir(path, mode)
+	if os.IsExist(err) {
+		return nil // another process was faster
+	}
+	if err != nil {
 		return fmt.Errorf("make folder: %w", err)
 	}
-	if err := os.Mkdir(path, mode); err != nil {
-		if os.IsExist(err) {
-			return nil
-		}
+	if err := os.Chmod(path, mode); err != nil { // whatever the umask
 		return fmt.Errorf("make folder: %w", err)
 	}
-	if err := os.Chmod(path, mode); err != nil {
-		return fmt.Errorf("make folder: %w", err)
+	if err := (safefile.RealDisk{}).SyncDir(parent); err != nil {
+		return fmt.Errorf("make folder %q: %w", path, err)
 	}
 	return nil
 }

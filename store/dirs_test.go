@@ -55,6 +55,10 @@ func TestMadeFoldersArePrivateAndChecked(t *testing.T) {
 	if code(d.Check()) != string(jobspec.CodeStorePerms) {
 		t.Error("a STATE that a group can write passes")
 	}
+	must(t, os.Chmod(d.State, 0o755))
+	if code(d.Check()) != string(jobspec.CodeStorePerms) {
+		t.Error("a STATE that others can look into passes")
+	}
 	if err := (store.Dirs{}).Make(); err == nil {
 		t.Error("no folders at all are made")
 	}

@@ -84,30 +84,36 @@ func (l *Ledger) Append(leaves ...*record.Leaf) (first int64, err error) {
 	if len(leaves) == 0 {
 		return 0, errors.New("append to ledger: no leaf")
 	}
-	var batch []byte
-	var ends []int64
-	for _, leaf := range leaves {
-		line, err := leaf.Encode()
-		if err != nil {
-			return 0, err
-		}
-		batch = append(append(batch, line...), '\n')
-		ends = append(ends, int64(len(line))+1)
+	batch, lengths, err := encodeLeaves(leaves)
+	if err != nil {
+		return 0, fmt.Errorf("append to ledger: %w", err)
 	}
-	stated := record.ParseStamp(leaves[0].Time)
-	if stated.IsZero() {
-		return 0, fmt.Errorf("append to ledger: leaf without a time: %q", leaves[0].Time)
-	}
-	if err := l.write(stated, batch); err != nil {
+	if err := l.write(record.ParseStamp(leaves[0].Time), batch); err != nil {
 		l.failed = &UnknownStateError{Reason: jobspec.CodeAuditUnavailable, Step: "append to ledger", Err: err}
 		return 0, l.failed
 	}
 	first = l.lenLocked()
 	s := &l.segments[len(l.segments)-1]
-	for _, n := range ends {
+	for _, n := range lengths {
 		s.grow(n)
 	}
 	return first, nil
+}
+
+// encodeLeaves returns the lines of a batch and the length of each.
+func encodeLeaves(leaves []*record.Leaf) (batch []byte, lengths []int64, err error) {
+	for _, leaf := range leaves {
+		if record.ParseStamp(leaf.Time).IsZero() {
+			return nil, nil, fmt.Errorf("leaf of kind %q has no time: %q", leaf.Kind, leaf.Time)
+		}
+		line, err := leaf.Encode()
+		if err != nil {
+			return nil, nil, err
+		}
+		batch = append(append(batch, line...), '\n')
+		lengths = append(lengths, int64(len(line))+1)
+	}
+	return batch, lengths, nil
 }
 
 // write puts the batch into the segment of its month, durably.

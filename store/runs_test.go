@@ -59,7 +59,12 @@ func story(n int) (leaves []*record.Leaf) {
 // index opens a ledger and its index.
 func index(t *testing.T, d store.Dirs, boot string) (*store.Ledger, *store.Runs) {
 	t.Helper()
-	l := openLedger(t, d, storetest.Lock(t, d))
+	return indexWith(t, d, storetest.Lock(t, d), boot)
+}
+
+func indexWith(t *testing.T, d store.Dirs, lock *store.Lock, boot string) (*store.Ledger, *store.Runs) {
+	t.Helper()
+	l := openLedger(t, d, lock)
 	r, err := store.OpenRuns(d, &l.History, boot)
 	must(t, err)
 	return l, r
@@ -215,6 +220,9 @@ func TestRunIsOpenUntilItsFinalLeaf(t *testing.T) {
 	must(t, err)
 	if !found || row.Outcome() != record.OutcomeSucceeded || row.Index() != 2 || row.StartIndex != 0 || row.Start == nil {
 		t.Errorf("%+v", row)
+	}
+	if m := row.Merged(); m.Kind != record.Finished || m.Slot == nil || m.Outcome != record.OutcomeSucceeded {
+		t.Errorf("merged %+v", m)
 	}
 	if _, found, err := r.Run("r-9"); found || err != nil {
 		t.Error("an unknown run is found")

@@ -38,3 +38,6 @@ func CheckDir(path string, _ int) error {
 	}
 	return nil
 }
+
+// CheckPrivateDir is CheckDir here.
+func CheckPrivateDir(path string, uid int) error { return CheckDir(path, uid) }

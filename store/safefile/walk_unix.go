@@ -43,7 +43,12 @@ func Open(path string, access int, o Options) (*os.File, error) {
 
 // CheckDir holds the folder at path and each of its parents against the rules:
 // it must belong to uid or root and nobody else may write it.
-func CheckDir(path string, uid int) error {
+func CheckDir(path string, uid int) error { return checkDirAt(path, uid, false) }
+
+// CheckPrivateDir is CheckDir for a folder that others may not look into.
+func CheckPrivateDir(path string, uid int) error { return checkDirAt(path, uid, true) }
+
+func checkDirAt(path string, uid int, private bool) error {
 	if err := clean(path); err != nil {
 		return err
 	}
@@ -61,7 +66,13 @@ func CheckDir(path string, uid int) error {
 	if err != nil {
 		return err
 	}
-	return checkDir(st, path, uid, nil)
+	if err := checkDir(st, path, uid, nil); err != nil {
+		return err
+	}
+	if private && st.Mode&0o077 != 0 {
+		return &Error{Path: path, Reason: fmt.Sprintf("others can look into the folder (mode %04o)", uint32(st.Mode)&0o7777), Fix: fmt.Sprintf("chmod 700 %q", path)}
+	}
+	return nil
 }
 
 // walk opens the parent of path part by part from the root, and checks each
