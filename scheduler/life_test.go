@@ -160,6 +160,56 @@ func TestReloadTouchesOnlyWhatChanged(t *testing.T) {
 	})
 }
 
+// deaf is an alarm that nobody hears.
+type deaf struct{}
+
+func (deaf) Arm(time.Time)      {}
+func (deaf) C() <-chan struct{} { return nil }
+func (deaf) Stop()              {}
+
+func TestSlotsUnderTheOldChainAreCoveredBeforeTheNewOneCounts(t *testing.T) {
+	inWorld(t, "2026-11-30T12:00:30Z", func(w *world) {
+		w.alarm = deaf{}
+		old := w.job("m", "* * * * *", "UTC")
+		w.jobs.Set(old)
+		w.boot()
+		w.clock.Advance(4 * time.Minute)
+		w.jobs.Set(w.job("m", "*/5 * * * *", "UTC"))
+		if err := w.s.Reload(); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait()
+		w.want("missed m 30T12:01..30T12:02(2) missed missed_skipped", "skipped m 30T12:03 skipped head_moved", "skipped m 30T12:04 skipped overlap_skipped")
+		w.covered(old, w.clock.Now())
+	})
+}
+
+func TestTheServiceIsOnTimeByTheMachinesClock(t *testing.T) {
+	inWorld(t, "2000-01-01T00:00:00Z", func(w *world) { // the bubble's own time begins here
+		w.jobs.Set(w.job("m", "*/7 * * * *", "UTC"))
+		s, err := scheduler.New(scheduler.Options{Jobs: w.jobs, Verifier: w, Examiner: w.box, Ledger: w.ledger, Finisher: w.box, History: w.ledger,
+			Clock: scheduler.SystemClock{}, Alarm: scheduler.NewTimer(scheduler.SystemClock{}), After: time.After, Random: w.random})
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.s, w.ended = s, make(chan error, 1)
+		go func() { w.ended <- s.Run(context.Background()) }()
+		time.Sleep(2*time.Hour + 30*time.Second)
+		n := 0
+		for _, l := range w.ledger.Rows() {
+			if l.Kind == record.Started {
+				n++
+				if late := record.ParseStamp(l.Time).Sub(record.ParseStamp(l.Scheduled)); late != 0 {
+					t.Errorf("%s started %v late", l.Slot, late)
+				}
+			}
+		}
+		if n != 18 {
+			t.Errorf("%d starts", n)
+		}
+	})
+}
+
 func TestAJobThatCeasedWhileTheServiceWasOffIsCoveredUpToItsEnd(t *testing.T) {
 	inWorld(t, "2026-11-30T12:00:30Z", func(w *world) {
 		e := w.job("m", "*/10 * * * *", "UTC")

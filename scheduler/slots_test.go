@@ -191,7 +191,7 @@ func pairs(names []string) string {
 // Whatever happens, in whatever order: each slot has one final row, and no slot
 // is let go twice.
 func TestEachSlotHasExactlyOneFinalRowThroughCrashesAndClocks(t *testing.T) {
-	for range 12 {
+	for range 8 {
 		seed := rand.Uint64()
 		t.Logf("seed %d", seed)
 		inWorld(t, "2026-10-24T20:00:10Z", func(w *world) {

@@ -30,6 +30,7 @@ type world struct {
 	box    *schedulertest.Sandbox
 
 	maxParallel int
+	alarm       scheduler.Alarm                                // in place of one on the clock
 	verify      func(jobspec.Name) (scheduler.Verified, error) // in place of the stored ops
 
 	mu     sync.Mutex
@@ -108,9 +109,13 @@ func (w *world) Current(job jobspec.Name) (scheduler.Verified, error) {
 // boot starts a service on the machine and waits until it sleeps.
 func (w *world) boot() {
 	w.t.Helper()
+	alarm := w.alarm
+	if alarm == nil {
+		alarm = w.clock.Alarm()
+	}
 	s, err := scheduler.New(scheduler.Options{
 		Jobs: w.jobs, Verifier: w, Examiner: w.box, Ledger: w.ledger, Finisher: w.box, History: w.ledger,
-		Clock: w.clock, Alarm: w.clock.Alarm(), After: time.After, Random: w.random, MaxParallel: w.maxParallel,
+		Clock: w.clock, Alarm: alarm, After: time.After, Random: w.random, MaxParallel: w.maxParallel,
 		Origin: scheduler.Origin{Host: jobspec.HostID(strings.Repeat("ab", 16)), Boot: "boot", Version: "test", PID: 1},
 	})
 	if err != nil {

@@ -126,7 +126,7 @@ func TestNextAgreesWithAClockThatIsWatchedMinuteByMinute(t *testing.T) {
 		}
 		for _, change := range changes(loc) {
 			k := wallClock(loc, change.Add(-30*time.Hour).Truncate(time.Minute), 60*60)
-			for range 25 {
+			for range 12 {
 				m := randomModel(r)
 				c, err := Parse(m.text, zone)
 				if err != nil {
@@ -141,7 +141,7 @@ func TestNextAgreesWithAClockThatIsWatchedMinuteByMinute(t *testing.T) {
 			}
 		}
 	}
-	if fired < 5_000 {
+	if fired < 2_000 {
 		t.Errorf("only %d firings compared", fired)
 	}
 }
@@ -167,14 +167,21 @@ func listed(c *Calendar, k clock) []string {
 func changes(loc *time.Location) []time.Time {
 	all := []time.Time{time.Date(2026, 6, 15, 0, 0, 0, 0, loc)}
 	for _, year := range []int{2011, 2026} {
-		for t := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC); t.Year() < year+2; t = t.Add(15 * time.Minute) {
-			_, a := t.In(loc).Zone()
-			if _, b := t.Add(15 * time.Minute).In(loc).Zone(); a != b {
-				all = append(all, t.Add(15*time.Minute))
+		for day := time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC); day.Year() < year+2; day = day.Add(24 * time.Hour) {
+			for t := day; offset(loc, t) != offset(loc, day.Add(24*time.Hour)); {
+				if t = t.Add(15 * time.Minute); offset(loc, t) != offset(loc, day) {
+					all = append(all, t)
+					break
+				}
 			}
 		}
 	}
 	return append(all, time.Date(2028, 12, 31, 12, 0, 0, 0, time.UTC))
+}
+
+func offset(loc *time.Location, t time.Time) int {
+	_, seconds := t.In(loc).Zone()
+	return seconds
 }
 
 func FuzzCron(f *testing.F) {
