@@ -98,13 +98,13 @@ func missingCode(r Request) jobspec.Code {
 }
 
 func symlinkCode(r Request) jobspec.Code {
-	switch r.Use {
-	case jobspec.UseBound:
+	switch {
+	case r.Use == jobspec.UseBound && r.Role == jobspec.RoleExecutable:
 		return jobspec.CodeDriftExecPath
-	case jobspec.UseCwd:
+	case r.Use == jobspec.UseCwd:
 		return jobspec.CodeDriftCwdSymlink
 	default:
-		return jobspec.CodePathUnreachable
+		return changedCode(r)
 	}
 }
 
