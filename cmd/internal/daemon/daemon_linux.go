@@ -48,6 +48,7 @@ type Parts struct {
 	Disk    store.Disk
 	Backend func(runDir string, now func() time.Time) (Sandbox, error)
 	Ledger  func(scheduler.Ledger) scheduler.Ledger
+	Alarm   func(scheduler.Clock) scheduler.Alarm
 }
 
 // Sandbox is a backend that lives as long as the service.
@@ -66,6 +67,7 @@ func Real() Parts {
 			return bwrap.New(bwrap.Options{RunDir: runDir, Now: now})
 		},
 		Ledger: func(l scheduler.Ledger) scheduler.Ledger { return l },
+		Alarm:  func(c scheduler.Clock) scheduler.Alarm { return scheduler.NewTimer(c) },
 	}
 }
 
@@ -133,7 +135,7 @@ func (d *daemon) openScheduler() error {
 	}
 	d.sched, err = scheduler.New(scheduler.Options{
 		Jobs: p, Verifier: p, Examiner: p, Ledger: d.Parts.Ledger(p), Finisher: p, History: history{d.svc.Engine},
-		Clock: clock, Alarm: scheduler.NewTimer(clock), After: time.After, Random: rand.Reader,
+		Clock: clock, Alarm: d.Parts.Alarm(clock), After: time.After, Random: rand.Reader,
 		Origin:      scheduler.Origin{Host: host, Boot: BootID(), Version: d.Version, PID: int64(os.Getpid())},
 		MaxParallel: d.MaxParallel, Drain: d.Drain, Log: d.Log,
 	})

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -31,18 +32,25 @@ type house struct {
 	key  string // the owner's key
 	work string // workspaces; belongs to the job's account
 	env  []string
+	wrap []string // a program that starts every command, in a place of its own
 }
 
 // newHouse makes an installation with an owner "alice".
 func newHouse(t *testing.T) *house {
 	t.Helper()
 	h := emptyHouse(t)
+	h.init()
+	return h
+}
+
+// init makes the installation.
+func (h *house) init() {
+	h.t.Helper()
 	args := []string{"init", "--principal", "alice", "--new-key", h.key, "--no-passphrase"}
 	if os.Getuid() == 0 {
 		args = append(args, "--run-as", jobUser)
 	}
 	h.must(args...)
-	return h
 }
 
 // emptyHouse has folders and no installation.
@@ -114,7 +122,8 @@ type result struct {
 
 // command is one call of the program, not started.
 func (h *house) command(env []string, args ...string) *exec.Cmd {
-	cmd := exec.Command("/proc/self/exe", append([]string{"--root", h.root}, args...)...)
+	call := append(append(h.wrap, "/proc/"+strconv.Itoa(os.Getpid())+"/exe", "--root", h.root), args...)
+	cmd := exec.Command(call[0], call[1:]...)
 	cmd.Env = append(append([]string{envMain + "=1", "PATH=/usr/local/bin:/usr/bin:/bin"}, h.env...), env...)
 	cmd.Dir = h.dir
 	return cmd

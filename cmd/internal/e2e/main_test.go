@@ -26,8 +26,10 @@ import (
 const (
 	envMain   = "E2E_MAIN"   // "1": be sbxcron
 	envOffset = "E2E_OFFSET" // seconds to add to the clock
+	envClock  = "E2E_CLOCK"  // file with a duration to add to the clock, read at each look
 	envKill   = "E2E_KILL"   // number of the step at which to die
 	envSteps  = "E2E_STEPS"  // file to which each step is written
+	envHalt   = "E2E_HALT"   // folder: a step waits while a file with its name lies there
 )
 
 func TestMain(m *testing.M) {
@@ -40,7 +42,7 @@ func TestMain(m *testing.M) {
 
 // program is main of sbxcron with this file's clock and steps.
 func program() int {
-	clock := shiftedClock{offset: envSeconds(envOffset)}
+	clock := shiftedClock{offset: envSeconds(envOffset), file: os.Getenv(envClock)}
 	steps := newSteps()
 	ports := cli.Wire("e2e", clock.Now)
 	ports.Service = serviceOn(clock, steps)
@@ -54,10 +56,14 @@ func envSeconds(name string) time.Duration {
 	return time.Duration(n) * time.Second
 }
 
-type shiftedClock struct{ offset time.Duration }
+// shiftedClock is ahead of the machine's by a constant and by what a file says.
+type shiftedClock struct {
+	offset time.Duration
+	file   string
+}
 
-func (c shiftedClock) Now() time.Time      { return time.Now().Add(c.offset) }
-func (c shiftedClock) Boot() time.Duration { return scheduler.SystemClock{}.Boot() + c.offset }
+func (c shiftedClock) Now() time.Time      { return time.Now().Add(c.shift()) }
+func (c shiftedClock) Boot() time.Duration { return scheduler.SystemClock{}.Boot() + c.shift() }
 
 func runDaemon(ctx context.Context, o cli.DaemonOptions, clock shiftedClock, steps *steps) error {
 	site, err := config.Find(o.Root)
@@ -68,6 +74,9 @@ func runDaemon(ctx context.Context, o cli.DaemonOptions, clock shiftedClock, ste
 	signal.Notify(signals, syscall.SIGTERM)
 	parts := daemon.Real()
 	parts.Clock = clock
+	if clock.file != "" {
+		parts.Alarm = newPoll // a timer would sleep through a step of the clock
+	}
 	parts.Disk = steppedDisk{parts.Disk, steps}
 	parts.Ledger = func(l scheduler.Ledger) scheduler.Ledger { return steppedLedger{l, steps} }
 	real := parts.Backend

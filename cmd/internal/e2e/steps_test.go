@@ -33,11 +33,13 @@ type steps struct {
 	n    int
 	kill int
 	log  *os.File
+	halt string // folder: see pause
 }
 
 func newSteps() *steps {
 	s := &steps{}
 	s.kill, _ = strconv.Atoi(os.Getenv(envKill)) // absent: never
+	s.halt = os.Getenv(envHalt)
 	if name := os.Getenv(envSteps); name != "" {
 		s.log, _ = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	}
@@ -52,6 +54,7 @@ func (s *steps) at(name string) {
 	if s.log != nil {
 		fmt.Fprintf(s.log, "%d %s\n", s.n, name)
 	}
+	s.pause(name)
 	if s.n == s.kill {
 		syscall.Kill(os.Getpid(), syscall.SIGKILL)
 		select {}
@@ -115,6 +118,12 @@ func (l steppedLedger) Append(rows ...*record.Leaf) (int64, error) {
 type steppedSandbox struct {
 	daemon.Sandbox
 	s *steps
+}
+
+// Probe is asked when the paths of a spec are open and hashed.
+func (b steppedSandbox) Probe(ctx context.Context) jobspec.Sandbox {
+	b.s.at("before probe")
+	return b.Sandbox.Probe(ctx)
 }
 
 func (b steppedSandbox) Prepare(ctx context.Context, plan *runner.Plan) (runner.Armed, error) {
