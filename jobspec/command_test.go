@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -198,6 +199,10 @@ func TestAnEmbeddedShellScriptIsReadForDeniedWordsOnly(t *testing.T) {
 	if got, codes := effects(nil, ok); got != effectAllow {
 		t.Errorf("%s %v", got, codes)
 	}
+	long := Script{Interpreter: "/bin/sh", Body: strings.Repeat("$tool \"$x\"\nawk '{print $1}' f\n", 500)}
+	if got, codes := effects(nil, long); got != effectAllow {
+		t.Errorf("a long script: %s %v", got, codes[:1])
+	}
 	bad := Script{Interpreter: "/bin/sh", Body: "set -eu\nif true; then\n  sudo id\nfi\n"}
 	if got, codes := effects(nil, bad); got != effectDeny || !slices.Contains(codes, CodeCmdPrivilege) {
 		t.Errorf("%s %v", got, codes)
@@ -215,6 +220,27 @@ func TestReadingNeverPanicsAndNeverForgetsAPlainPrivilegeTool(t *testing.T) {
 			t.Fatalf("%q is not denied", wrapped)
 		}
 	})
+}
+
+// The service reads what principals send: no text may take it long.
+func TestHostileCommandsAreJudgedInTime(t *testing.T) {
+	for name, argv := range map[string][]string{
+		"nested substitutions": {"sh", "-c", strings.Repeat("$(", 30000) + strings.Repeat(")", 30000)},
+		"quoted substitutions": {"sh", "-c", strings.Repeat("\"$(", 20000) + strings.Repeat(")\"", 20000)},
+		"many questions":       {"sh", "-c", strings.Repeat("$a;", 40000)},
+		"many finds":           append([]string{"find"}, strings.Fields(strings.Repeat("-exec sh ; ", 15000))...),
+		"many carriers":        strings.Fields(strings.Repeat("sh -c $0\"$@\" ", 8000)),
+		"many here-documents":  {"sh", "-c", strings.Repeat("a <<E\n", 20000)},
+	} {
+		began := time.Now()
+		if got, codes := effects(argv, Script{}); got == effectAllow {
+			t.Errorf("%s: %s with %d codes", name, got, len(codes))
+		}
+		effects(nil, Script{Interpreter: "/bin/sh", Body: strings.Join(argv, " ")})
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%s took %v", name, took)
+		}
+	}
 }
 
 func FuzzShellText(f *testing.F) {

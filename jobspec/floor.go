@@ -29,7 +29,7 @@ var (
 	ruleEnvSplit    = floorRule{"floor.env", effectDeny, CodeCmdWrapperOpaque, "env neither splits a text into a command nor changes the folder"}
 	ruleDepth       = floorRule{"floor.depth", effectDeny, CodeCmdWrapperDepth, "at most four programs stand before the one that does the work"}
 	ruleStdin       = floorRule{"floor.stdin", effectDeny, CodeCmdStdinProgram, "no program is read from standard input, where nothing can bind it"}
-	ruleUnparseable = floorRule{"floor.text", effectDeny, CodeCmdUnparseable, "a shell text must be readable to its end"}
+	ruleUnparseable = floorRule{"floor.text", effectDeny, CodeCmdUnparseable, "a command must be readable to its end, and give fewer than a hundred reasons to ask"}
 	ruleInline      = floorRule{"floor.inline", effectAsk, CodeCmdInlineEval, "the command carries program text, which rules cannot judge"}
 	ruleDynamic     = floorRule{"floor.dynamic", effectAsk, CodeCmdDynamic, "which program this runs is known only when it runs"}
 	ruleOpaque      = floorRule{"floor.opaque", effectAsk, CodeCmdWrapperOpaque, "the command starts other programs, which rules cannot judge"}

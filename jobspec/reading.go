@@ -42,6 +42,7 @@ type reading struct {
 	targets   []BindTarget
 	assigns   []string // environment set by the command itself
 	ambiguous string   // why what runs cannot be bound from argv; "" when it can
+	denyOnly  bool     // reasons to ask are not collected
 }
 
 // readCommand reads argv, or an embedded script with argv as its operands.
@@ -70,7 +71,17 @@ func (r *reading) target(role Role, typed string) {
 	}
 }
 
+// maxFindings bounds what is collected about one command. A command that gives
+// more reasons is denied: nobody answers so many questions.
+const maxFindings = 100
+
 func (r *reading) find(f floorRule, words []string) {
+	switch {
+	case r.denyOnly && f.effect != effectDeny, len(r.findings) > maxFindings:
+		return
+	case len(r.findings) == maxFindings:
+		f, words = ruleUnparseable, words[:1]
+	}
 	r.findings = append(r.findings, finding{effect: f.effect, code: f.code, layer: LayerFloor, rule: f.id, text: f.text, words: slices.Clone(words)})
 }
 
@@ -257,10 +268,14 @@ func (r *reading) other(words []string, depth int, role Role) {
 
 // findExec reads the commands that find(1) is told to run.
 func (r *reading) findExec(words []string, depth int) {
+	asked := false
 	for i := 1; i < len(words); i++ {
 		switch words[i] {
 		case "-exec", "-execdir", "-ok", "-okdir":
-			r.find(ruleOpaque, words)
+			if !asked {
+				r.find(ruleOpaque, words)
+				asked = true
+			}
 			rest := words[i+1:]
 			end := slices.IndexFunc(rest, func(w string) bool { return w == ";" || w == "+" })
 			if end < 0 {
@@ -294,7 +309,7 @@ func (r *reading) java(words []string, role Role) {
 // body reads an embedded shell script. It lies inside the signature and is
 // shown whole, so only what would be denied counts.
 func (r *reading) body(text string) {
-	var b reading
+	b := reading{denyOnly: true}
 	b.shellText(text, 0)
 	r.segments = append(r.segments, b.segments...)
 	r.assigns = append(r.assigns, b.assigns...)

@@ -15,7 +15,7 @@ const reserved = " if then elif else while until do ! time { } fi done esac in "
 // shellCommands finds the simple commands of a text, those in groups, branches,
 // loops, functions and substitutions included.
 func shellCommands(text string) ([]shellCommand, error) {
-	words, err := shellWords(text)
+	words, err := shellWords(text, 0)
 	if err != nil {
 		return nil, err
 	}

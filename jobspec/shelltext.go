@@ -18,21 +18,29 @@ type shellWord struct {
 	here    bool // no word: the command is fed by a here-document or here-string
 }
 
-// errShellText says that a text ends inside a quotation.
-var errShellText = errors.New("the text ends inside a quotation")
+// maxSubstitutions bounds how deep substitutions nest, so that reading a hostile
+// text takes no more time than its length is worth.
+const maxSubstitutions = 16
+
+// errShellText says that a text ends inside a quotation, or nests too deeply.
+var errShellText = errors.New("the text ends inside a quotation or nests too deeply")
 
 // shellReader walks a text byte by byte.
 type shellReader struct {
 	text    string
 	pos     int
+	depth   int // substitutions around the text
 	words   []shellWord
 	pending []string // delimiters of here-documents that begin at the next line
 }
 
 // shellWords cuts text into words and separators. Substitutions are read too:
 // $( ... ) and `...` yield their commands as words of their own.
-func shellWords(text string) ([]shellWord, error) {
-	r := &shellReader{text: text}
+func shellWords(text string, depth int) ([]shellWord, error) {
+	if depth > maxSubstitutions {
+		return nil, errShellText
+	}
+	r := &shellReader{text: text, depth: depth}
 	for r.pos < len(r.text) {
 		if err := r.step(); err != nil {
 			return nil, err
@@ -184,7 +192,7 @@ func (r *shellReader) word() error {
 // that they do not end the command around them.
 func (r *shellReader) substituted(inner []string) error {
 	for _, text := range inner {
-		words, err := shellWords(text)
+		words, err := shellWords(text, r.depth+1)
 		if err != nil {
 			return err
 		}

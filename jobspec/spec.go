@@ -16,24 +16,24 @@ type Spec struct {
 	Deny        []string          `json:"deny"`        // holes in the above
 	Git         string            `json:"git"`         // "read-only" where .git lies in a writable cwd
 	MayCreate   []string          `json:"may_create"`  // protected names that the job may create
-	Bind        []Bind            `json:"bind"`        // later issue
+	Bind        []Bind            `json:"bind"`        // see laterTable
 	Env         map[string]string `json:"env"`         // added to the fixed base; the environment starts empty
 	Stdin       string            `json:"stdin"`       // signed text, else nothing
 	Schedule    Schedule          `json:"schedule"`    //
 	ExpiresAt   Instant           `json:"expires_at"`  // required
 	Limits      Limits            `json:"limits"`      //
 	RunAs       RunAs             `json:"run_as"`      // absent: the service's uid (user mode) or a throw-away uid (system mode)
-	StateDir    bool              `json:"state_dir"`   // later issue
+	StateDir    bool              `json:"state_dir"`   // see laterTable
 	Result      string            `json:"result"`      // "exit"
-	NetAllow    []string          `json:"net_allow"`   // later issue
-	NetDeny     []string          `json:"net_deny"`    // later issue
-	Forward     []string          `json:"forward"`     // later issue
-	Sockets     []string          `json:"sockets"`     // later issue
-	Credentials []Credential      `json:"credentials"` // later issue
+	NetAllow    []string          `json:"net_allow"`   // see laterTable
+	NetDeny     []string          `json:"net_deny"`    // see laterTable
+	Forward     []string          `json:"forward"`     // see laterTable
+	Sockets     []string          `json:"sockets"`     // see laterTable
+	Credentials []Credential      `json:"credentials"` // see laterTable
 	Denials     DenialRules       `json:"denials"`     //
 	Backend     BackendNeed       `json:"backend"`     //
 	Weaker      []string          `json:"weaker"`      // weaker choices that the owner accepts by name
-	Notify      []string          `json:"notify"`      // later issue
+	Notify      []string          `json:"notify"`      // see laterTable
 	Answers     []Answer          `json:"answers"`     // the owner's answers to the asks of this spec
 	Policy      PolicyDigests     `json:"policy"`      // the policy in force when the owner signed
 	Coverage    map[string]string `json:"coverage"`    // what is bound and how: hash, embedded, system, unbound
@@ -118,14 +118,14 @@ type RunAs struct {
 // IsZero reports whether no account is named.
 func (r RunAs) IsZero() bool { return r == RunAs{} }
 
-// Bind shows a host path at another path inside. Filled by a later issue.
+// Bind shows a host path at another path inside. Refused by laterTable so far.
 type Bind struct {
 	Source string `json:"source"`
 	Target string `json:"target"`
 	Mode   string `json:"mode"`
 }
 
-// Credential names a secret and where it appears. Filled by a later issue.
+// Credential names a secret and where it appears. Refused by laterTable so far.
 type Credential struct {
 	Name string `json:"name"`
 	As   string `json:"as"`
@@ -150,8 +150,8 @@ type BackendNeed struct {
 	AnyOf   []string `json:"any_of"`
 	Require []string `json:"require"`
 	Devices []string `json:"devices"`
-	Image   string   `json:"image"` // of container backends; later issue
-	Host    string   `json:"host"`  // of remote backends; later issue
+	Image   string   `json:"image"` // of container backends; see laterTable
+	Host    string   `json:"host"`  // of remote backends; see laterTable
 	User    string   `json:"user"`
 	Port    int64    `json:"port"`
 }

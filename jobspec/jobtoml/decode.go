@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sort"
 	"strings"
 	"unicode/utf8"
 
@@ -60,6 +61,7 @@ type place struct{ line, column int }
 type file struct {
 	codes codes
 	at    map[string]place
+	lines []int // offset of each line's first byte
 }
 
 // decode reads data strictly into out, a pointer to a struct with toml tags.
@@ -125,20 +127,26 @@ func (f *file) value(field string, err error) error {
 func (f *file) index(data []byte, top reflect.Type) error {
 	p := &unstable.Parser{}
 	p.Reset(data)
+	f.lines = []int{0}
+	for i, c := range data {
+		if c == '\n' {
+			f.lines = append(f.lines, i+1)
+		}
+	}
 	prefix, table := "", top
 	counts := map[string]int{}
 	for p.NextExpression() {
 		var err error
 		switch n := p.Expression(); n.Kind {
 		case unstable.Table:
-			prefix, table, err = f.path(p, n, "", top, counts)
+			prefix, table, err = f.path(n, "", top, counts)
 		case unstable.ArrayTable:
-			if prefix, table, err = f.path(p, n, "", top, counts); err == nil {
+			if prefix, table, err = f.path(n, "", top, counts); err == nil {
 				counts[prefix]++
 				prefix, table = f.last(prefix, counts), element(table)
 			}
 		case unstable.KeyValue:
-			err = f.keyValue(p, n, prefix, table)
+			err = f.keyValue(n, prefix, table)
 		}
 		if err != nil {
 			return err
@@ -165,15 +173,15 @@ func element(t reflect.Type) reflect.Type {
 	return t
 }
 
-func (f *file) keyValue(p *unstable.Parser, n *unstable.Node, prefix string, table reflect.Type) error {
-	name, t, err := f.path(p, n, prefix, table, nil)
+func (f *file) keyValue(n *unstable.Node, prefix string, table reflect.Type) error {
+	name, t, err := f.path(n, prefix, table, nil)
 	if err != nil {
 		return err
 	}
 	if v := n.Value(); v.Kind == unstable.String && len(v.Data) == 0 && !mayBeEmpty(name) {
 		return f.refuse(name, f.codes.value, "leave the key out or give it a value", "it is empty")
 	}
-	return f.nested(p, n.Value(), name, t)
+	return f.nested(n.Value(), name, t)
 }
 
 // mayBeEmpty lists the keys whose empty text says something: nothing on standard
@@ -183,16 +191,16 @@ func mayBeEmpty(name string) bool {
 }
 
 // nested looks into arrays and inline tables.
-func (f *file) nested(p *unstable.Parser, v *unstable.Node, name string, t reflect.Type) error {
+func (f *file) nested(v *unstable.Node, name string, t reflect.Type) error {
 	i := 0
 	for it := v.Children(); it.Next(); {
 		child := it.Node()
 		var err error
 		switch {
 		case v.Kind == unstable.InlineTable && child.Kind == unstable.KeyValue:
-			err = f.keyValue(p, child, name, t)
+			err = f.keyValue(child, name, t)
 		case v.Kind == unstable.Array && child.Kind != unstable.Comment:
-			err = f.nested(p, child, item(name, i), element(t))
+			err = f.nested(child, item(name, i), element(t))
 			i++
 		}
 		if err != nil {
@@ -204,7 +212,7 @@ func (f *file) nested(p *unstable.Parser, v *unstable.Node, name string, t refle
 
 // path follows the parts of a dotted key through the types. With counts, a part
 // that names an array of tables means its last table.
-func (f *file) path(p *unstable.Parser, n *unstable.Node, prefix string, t reflect.Type, counts map[string]int) (string, reflect.Type, error) {
+func (f *file) path(n *unstable.Node, prefix string, t reflect.Type, counts map[string]int) (string, reflect.Type, error) {
 	name := prefix
 	for it := n.Key(); it.Next(); {
 		key := it.Node()
@@ -214,14 +222,20 @@ func (f *file) path(p *unstable.Parser, n *unstable.Node, prefix string, t refle
 		}
 		next, ok := field(element(t), part)
 		name = strings.TrimPrefix(name+"."+part, ".")
-		start := p.Shape(key.Raw).Start
-		f.at[name] = place{start.Line, start.Column}
+		f.at[name] = f.place(int(key.Raw.Offset))
 		if !ok {
 			return "", nil, f.refuse(name, f.codes.unknown, "", "there is no such key")
 		}
 		t = next
 	}
 	return name, t, nil
+}
+
+// place finds the line of an offset. The parser's own way counts from the
+// beginning of the file each time, which takes minutes for a large one.
+func (f *file) place(offset int) place {
+	line := sort.SearchInts(f.lines, offset+1)
+	return place{line, offset - f.lines[line-1] + 1}
 }
 
 // field finds a key by its exact spelling. Maps take any key.

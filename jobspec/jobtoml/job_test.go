@@ -101,6 +101,18 @@ func TestEmptyStdinNoteAndVariablesAreMeant(t *testing.T) {
 	}
 }
 
+// A file as large as is read takes no time that anybody would notice.
+func TestALargeFileIsReadInTime(t *testing.T) {
+	text := strings.Repeat("[[bind]]\nsource = \"a\"\nmode = \"ro\"\n", MaxFileBytes/40)
+	began := time.Now()
+	if d, err := ReadJob([]byte(text)); err != nil || len(d.Bind) != MaxFileBytes/40 {
+		t.Errorf("error %v", err)
+	}
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
 func FuzzReadJob(f *testing.F) {
 	data, err := os.ReadFile("testdata/job.toml")
 	if err != nil {
