@@ -20,8 +20,8 @@ import (
 const (
 	segmentExt = ".jsonl"
 	monthForm  = "2006-01"
-	markEvery  = 1024     // lines between two remembered offsets
-	strictTail = 16 << 20 // bytes at the end of the newest segment that are decoded at open
+	markEvery  = 1024    // lines between two remembered offsets
+	strictTail = 4 << 20 // bytes at the end of the newest segment that are decoded at open
 )
 
 // segment is one month of the ledger.
