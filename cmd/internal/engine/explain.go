@@ -19,17 +19,6 @@ func (e *Engine) Explain(ctx context.Context, name jobspec.Name) (api.Explanatio
 	if err != nil {
 		return api.Explanation{}, err
 	}
-	if v.Op == nil { // disabled or removed: explain the spec all the same
-		chain, err := e.opened()
-		if err != nil {
-			return api.Explanation{}, err
-		}
-		raw, err := rawJob(chain, v.Job)
-		if err != nil {
-			return api.Explanation{}, err
-		}
-		v.Op = raw.Op
-	}
 	x, err := e.Examine(ctx, jobspec.PhaseExplain, v, throwaway.First)
 	if err != nil {
 		return api.Explanation{}, err

@@ -209,10 +209,13 @@ func (e *Engine) find(name jobspec.Name) (shown, error, error) {
 }
 
 // Job shows everything about one job. Verified is true only if signature and key
-// hold now.
+// hold now. Of a removed job only what an op that adds the name again must know.
 func (e *Engine) Job(_ context.Context, name jobspec.Name) (api.JobDetail, error) {
 	s, broken, err := e.find(name)
 	if err != nil {
+		if d, ok := e.tombstone(name); ok {
+			return d, nil
+		}
 		return api.JobDetail{}, err
 	}
 	line, err := e.apiJob(s, broken)
@@ -226,6 +229,20 @@ func (e *Engine) Job(_ context.Context, name jobspec.Name) (api.JobDetail, error
 		return d, nil
 	}
 	return d, e.verifyDetail(&d, s.Job)
+}
+
+// tombstone is what is left of a removed job: its revision never restarts.
+func (e *Engine) tombstone(name jobspec.Name) (api.JobDetail, bool) {
+	chain, err := e.opened()
+	if err != nil {
+		return api.JobDetail{}, false
+	}
+	j, ok := chain.State().View.Job(name)
+	if !ok || j.State != jobspec.JobRemoved {
+		return api.JobDetail{}, false
+	}
+	return api.JobDetail{Job: api.Job{Job: name, Revision: j.Revision, Op: j.SpecOp, Principal: j.Principal,
+		Tier: j.Tier, Net: j.Net, State: string(j.State), Flags: []string{}}}, true
 }
 
 func fillDetail(d *api.JobDetail, op *jobspec.Op) {
@@ -267,12 +284,9 @@ func (e *Engine) Current(name jobspec.Name) (Verified, error) {
 	if !ok {
 		return Verified{}, api.New(jobspec.CodeJobUnknown, fmt.Sprintf("no job %q", name))
 	}
-	switch j.State {
-	case jobspec.JobRemoved:
-		return Verified{Job: j, Refused: jobspec.CodeJobTombstoned, Detail: "the job was removed"}, nil
-	case jobspec.JobDisabled:
+	if code, detail := notInForce(j); code != "" {
 		v, err := rawJob(chain, j)
-		v.Refused, v.Detail = jobspec.CodeJobDisabled, "the job is disabled"
+		v.Refused, v.Detail = code, detail
 		return v, err
 	}
 	trust, err := e.site.Trust()
@@ -283,6 +297,16 @@ func (e *Engine) Current(name jobspec.Name) (Verified, error) {
 		return v, verr
 	}
 	return verifyJob(chain, trust, j)
+}
+
+func notInForce(j jobspec.Job) (jobspec.Code, string) {
+	switch j.State {
+	case jobspec.JobRemoved:
+		return jobspec.CodeJobTombstoned, "the job was removed"
+	case jobspec.JobDisabled:
+		return jobspec.CodeJobDisabled, "the job is disabled"
+	}
+	return "", ""
 }
 
 // rawJob reads a job's op without judging its signature.
