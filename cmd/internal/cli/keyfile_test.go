@@ -285,10 +285,8 @@ func TestInitWithAPassphraseAsksTwiceAndOnceToSign(t *testing.T) {
 }
 
 func TestAKeyThatOthersCanReadIsRefusedBeforeThePassphraseIsAsked(t *testing.T) {
-	b, root, key := initBench(t)
-	if _, err := keysource.Generate(key, "x", []byte("secret")); err != nil {
-		t.Fatal(err)
-	}
+	b, root, _ := initBench(t)
+	key := lockedKey(t)
 	if err := os.Chmod(key, 0o644); err != nil {
 		t.Fatal(err)
 	}
@@ -299,12 +297,17 @@ func TestAKeyThatOthersCanReadIsRefusedBeforeThePassphraseIsAsked(t *testing.T) 
 	}
 }
 
+// lockedKey is a key under the passphrase "secret", with one round of bcrypt, so
+// that tests under the race detector do not wait for it.
+func lockedKey(t *testing.T) string {
+	signingtest.Tool(t, "ssh-keygen")
+	return signingtest.StockKey(t, "-t", "ed25519", "-N", "secret", "-a", "1")
+}
+
 // A passphrase that nobody knows leaves nothing behind that would have to be resumed.
 func TestAnInitThatCannotSignLeavesNothingToResume(t *testing.T) {
-	b, root, key := initBench(t)
-	if _, err := keysource.Generate(key, "x", []byte("secret")); err != nil {
-		t.Fatal(err)
-	}
+	b, root, _ := initBench(t)
+	key := lockedKey(t)
 	if status := b.runReal("--root", root, "--json", "init", "--principal", "alice", "--key", key); status == 0 {
 		t.Fatal("signed without the passphrase")
 	}
