@@ -79,6 +79,7 @@ const (
 	firstSpareFD  = 3 // the table's, closed at once
 	secondSpareFD = 6
 	oPath         = 0x200000
+	limitCell     = 16 // the first of five that limits are read back to
 )
 
 // ReleaseByte lets the payload of a waiting stub go.
@@ -157,7 +158,7 @@ func (s *steps) openFiles() {
 // value as "do not start the core pattern's pipe handler" (core(5)).
 func (s *steps) limits() {
 	l := s.b.Limits
-	for _, r := range []struct {
+	for i, r := range []struct {
 		resource int64
 		name     string
 		want     int64
@@ -172,11 +173,20 @@ func (s *steps) limits() {
 		if r.want <= 0 {
 			continue
 		}
-		v := stub.Uint(min(uint64(r.want), r.hard))
-		s.call(LayerRlimits, "prlimit64", 0, stub.Int(0), stub.Int(r.resource), s.t.Words(r.name, v, v), stub.Int(0))
+		n := min(uint64(r.want), r.hard)
+		v := stub.Uint(n)
+		s.call("", "prlimit64", 0, stub.Int(0), stub.Int(r.resource), s.t.Words(r.name, v, v), stub.Int(0))
+		s.limit(r.resource, r.name, int64(n), limitCell+i)
 	}
 	s.row(stub.CallAny, "", "umask", 0, stub.Int(mask022))
 	s.call("", "umask", mask022, stub.Int(mask022))
+}
+
+// limit reads a limit back: that the call to set it returned 0 shows nothing.
+func (s *steps) limit(resource int64, name string, want int64, cell int) {
+	s.call(LayerRlimits, "prlimit64", 0, stub.Int(0), stub.Int(resource), stub.Int(0), stub.Cell(cell, 0))
+	s.word(LayerRlimits, "soft limit "+name, want, stub.Cell(cell, 0))
+	s.word(LayerRlimits, "hard limit "+name, want, stub.Cell(cell, 8))
 }
 
 // identity measures who the payload will be: the planned ids, no capability,

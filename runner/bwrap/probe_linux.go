@@ -152,7 +152,7 @@ func (b *Backend) noUserNamespaces(a runner.Account) *problem {
 			"install the distribution's AppArmor profile for bwrap (Ubuntu: apparmor-profiles, then load /etc/apparmor.d/bwrap-userns-restrict)"}
 	}
 	return &problem{jobspec.CodeSbxFeatureMissing, fmt.Sprintf("user namespaces are refused to uid %d: %v", a.UID, err),
-		"allow user namespaces to ordinary users: sysctl user.max_user_namespaces above 0 and, where it exists, kernel.unprivileged_userns_clone=1; in a container, allow them in its seccomp profile"}
+		"set sysctl user.max_user_namespaces above 0 and, where it exists, kernel.unprivileged_userns_clone to 1; in a container, allow them in its seccomp profile"}
 }
 
 func apparmorRestricts() bool {
@@ -182,7 +182,7 @@ func (b *Backend) tryUserNamespace(a runner.Account) error {
 	}
 	state, err := proc.Wait()
 	if err == nil && !state.Success() {
-		err = fmt.Errorf("bwrap --unshare-user ended with %s", state)
+		err = fmt.Errorf("bwrap ended with %s", state)
 	}
 	return err
 }
