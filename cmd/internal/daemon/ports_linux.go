@@ -148,7 +148,9 @@ func (x *examination) Prepare(ctx context.Context, run string) (scheduler.Armed,
 	if err != nil {
 		return nil, refusalOf(err)
 	}
-	return armedRun{armed}, nil
+	release := x.release
+	x.release = func() {} // the run has the uid from here on
+	return armedRun{armed, release}, nil
 }
 
 // account is the kernel identity of the run: that of the opened files.
@@ -176,15 +178,35 @@ type runOutputs struct {
 
 func (o runOutputs) Create(stream string) (*os.File, error) { return o.all.Create(o.run, stream) }
 
-// armedRun gives the runner's process as the scheduler's.
-type armedRun struct{ runner.Armed }
+// armedRun gives the runner's process as the scheduler's, and gives the uid of
+// the run back once no process of it is left.
+type armedRun struct {
+	runner.Armed
+	release func()
+}
+
+func (a armedRun) Discard() {
+	defer a.release()
+	a.Armed.Discard()
+}
 
 func (a armedRun) Release() (scheduler.Process, error) {
 	p, err := a.Armed.Release()
 	if err != nil {
+		a.release()
 		return nil, refusalOf(err)
 	}
-	return p, nil
+	return process{p, a.release}, nil
+}
+
+type process struct {
+	runner.Process
+	release func()
+}
+
+func (p process) Wait() record.End {
+	defer p.release()
+	return p.Process.Wait()
 }
 
 // Seal binds the output of a run for the record.
