@@ -58,7 +58,7 @@ func nextSlots(s shown, q api.NextQuery) []api.Next {
 	return NextOf(s.Name, c, q.From, s.op.Spec.ExpiresAt.Time(), q.Count)
 }
 
-// NextOf lists up to n coming slots of a calendar, before until if that is set.
+// NextOf lists up to n coming dues of a calendar, before until if that is set.
 func NextOf(job jobspec.Name, c *calendar.Calendar, from, until time.Time, n int) []api.Next {
 	out := []api.Next{}
 	for len(out) < n {
@@ -66,29 +66,9 @@ func NextOf(job jobspec.Name, c *calendar.Calendar, from, until time.Time, n int
 		if !ok || !until.IsZero() && !due.At.Before(until) {
 			break
 		}
-		for i, slot := range due.Slots {
-			if len(out) == n {
-				break
-			}
-			next := api.Next{Job: job, At: due.At.Format(time.RFC3339), UTC: due.At.UTC(), Slot: slot.String(), Notes: slotNotes(due, slot)}
-			if i > 0 {
-				next.Notes = append(next.Notes, "falls on the same instant as another slot and runs with it")
-			}
-			out = append(out, next)
-		}
+		out = append(out, api.Next{Job: job, At: due.At.Format(time.RFC3339), UTC: due.At.UTC(),
+			Slot: due.Slots[0].String(), Notes: orEmpty(due.Notes())})
 		from = due.At
 	}
 	return out
-}
-
-// slotNotes says where the clock on the wall was set.
-func slotNotes(due calendar.Due, slot jobspec.Slot) []string {
-	notes := []string{}
-	if slot.Civil != due.At.Format("2006-01-02T15:04") {
-		notes = append(notes, "this minute does not exist on that day; it runs when the gap ends")
-	}
-	if slot.Fold == 1 {
-		notes = append(notes, "second pass of a repeated hour")
-	}
-	return notes
 }

@@ -66,7 +66,7 @@ func (e *Engine) signedBy(trust *signing.Trust, entry store.Entry, op *jobspec.O
 // judgePolicy holds what adds authority against the policy in force. Disable and
 // remove only reduce it.
 func (e *Engine) judgePolicy(ctx context.Context, view *jobspec.View, op *jobspec.Op, signed jobspec.Signed) error {
-	subject := examine.Subject{Op: op, Signed: signed}
+	subject := examine.Subject{Op: op, Signed: signed, Jobs: othersOf(view, op)}
 	if op.Action == jobspec.Enable {
 		j, _ := view.Job(op.Job)
 		target, err := e.writer.Entry(j.SpecSeq)
@@ -89,6 +89,17 @@ func (e *Engine) judgePolicy(ctx context.Context, view *jobspec.View, op *jobspe
 		return nil
 	}
 	return refusal(op.Job, x.Decision)
+}
+
+// othersOf counts the jobs of an op's principal beside the one it is about.
+func othersOf(view *jobspec.View, op *jobspec.Op) int64 {
+	var n int64
+	for _, j := range view.Jobs() {
+		if j.Principal == op.Principal && j.Name != op.Job && j.State != jobspec.JobRemoved {
+			n++
+		}
+	}
+	return n
 }
 
 // refusal is a decision that said no, as an error that lists every reason.

@@ -132,7 +132,7 @@ func (x *Examiner) bind(ctx context.Context, acct pin.Account, d *jobspec.Draft,
 		if err != nil {
 			return nil, err
 		}
-		if key := string(b.Role) + b.Real; !seen[key] {
+		if key := string(b.Role) + "\x00" + b.Typed + "\x00" + b.Real; !seen[key] {
 			seen[key] = true
 			bound = append(bound, b)
 			todo = append(todo, more...)

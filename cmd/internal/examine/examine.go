@@ -56,6 +56,7 @@ type Subject struct {
 	Signed         jobspec.Signed // zero at add
 	Identity       jobspec.Code   // why the signature does not count, "" if it does
 	IdentityDetail string
+	Jobs           int64 // the principal's other jobs in force
 	Held           bool
 	Hold           bool  // clock_hold
 	Audit          error // why nothing can be recorded, nil if it can
@@ -80,7 +81,7 @@ func (x *Examiner) Examine(ctx context.Context, phase jobspec.Phase, s Subject, 
 func (x *Examiner) common(phase jobspec.Phase, s Subject) jobspec.Input {
 	in := jobspec.Input{
 		Op: s.Op, Signed: s.Signed, Identity: s.Identity, IdentityDetail: s.IdentityDetail,
-		Host: x.host(s.Hold), Held: s.Held && phase == jobspec.PhaseTrigger, Audit: s.Audit,
+		Host: x.host(s.Hold), Held: s.Held && phase == jobspec.PhaseTrigger, Audit: s.Audit, Jobs: s.Jobs,
 	}
 	x.readPolicy(&in)
 	if s.Op.Spec != nil {
