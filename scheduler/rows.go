@@ -43,7 +43,7 @@ func (w rows) slots(kind record.Kind, outcome record.Outcome, key Key, slots []j
 func (w rows) missed(key Key, span calendar.Span) *record.Leaf {
 	l := w.slots(record.Missed, record.OutcomeMissed, key, []jobspec.Slot{span.First}, span.FirstAt, record.Reason{Code: jobspec.CodeMissedSkipped})
 	if span.Count > 1 {
-		l.SlotLast, l.SlotCount = &span.Last, span.Count
+		l.SlotLast, l.SlotCount, l.Until = &span.Last, span.Count, record.Stamp(span.LastAt)
 	}
 	return l
 }
