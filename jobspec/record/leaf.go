@@ -112,9 +112,9 @@ type Leaf struct {
 	Zone        string            `json:"zone_data"` // version of the embedded zone data
 	Version     string            `json:"version"`   // of sbxcron
 	PID         int64             `json:"pid"`       // of the service, in boot
-	Until       string            `json:"until"` // instant of the last slot, where a row covers several
-	Count       int64             `json:"count"` // pruned: files removed
-	Bytes       int64             `json:"bytes"` // pruned: bytes removed
+	Until       string            `json:"until"`     // instant of the last slot, where a row covers several
+	Count       int64             `json:"count"`     // pruned: files removed
+	Bytes       int64             `json:"bytes"`     // pruned: bytes removed
 }
 
 // Requester is who asked for a manual act, by the uid of the connection.
