@@ -42,16 +42,35 @@ func (r *run) watchGuards(guards []guarded) error {
 
 // reportCreated makes a run denied that left a protected name where there was
 // none: nothing outside has trusted it yet, and nobody shall without looking.
+// It looks with the job's rights; where it cannot look at all, it says so.
 func (r *run) reportCreated(end *record.End) {
-	for _, w := range r.watched {
-		for _, name := range w.missing {
-			var st unix.Stat_t
-			if err := unix.Fstatat(int(w.dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
-				continue // missing, as before, or not reachable even for us
-			}
-			end.Outcome = record.OutcomeDenied
-			end.Denials = append(end.Denials, record.Denial{Code: jobspec.CodeFsProtectedCreated, Target: w.path + "/" + name,
-				Certainty: "observed", Count: 1, FirstAt: record.Stamp(end.EndedAt)})
+	if len(r.watched) == 0 {
+		return
+	}
+	var found []string
+	err := r.b.spawn.as(r.p.Account.UID, r.p.Account.GID, func() {
+		for _, w := range r.watched {
+			found = append(found, w.made()...)
+		}
+	})
+	if err != nil {
+		end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeInternal, Detail: fmt.Sprintf("look for new protected names: %v", err)})
+	}
+	for _, path := range found {
+		end.Outcome = record.OutcomeDenied
+		end.Denials = append(end.Denials, record.Denial{Code: jobspec.CodeFsProtectedCreated, Target: path,
+			Certainty: "observed", Count: 1, FirstAt: record.Stamp(end.EndedAt)})
+	}
+}
+
+// made lists the names that were missing and exist now.
+func (w watchedDir) made() []string {
+	var found []string
+	for _, name := range w.missing {
+		var st unix.Stat_t
+		if err := unix.Fstatat(int(w.dir.Fd()), name, &st, unix.AT_SYMLINK_NOFOLLOW); err == nil {
+			found = append(found, w.path+"/"+name)
 		}
 	}
+	return found
 }

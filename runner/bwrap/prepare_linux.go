@@ -62,11 +62,16 @@ func (b *Backend) prepare(ctx context.Context, plan *runner.Plan) (*run, error) 
 		return nil, err
 	}
 	defer closeGuards(guards)
-	proc, ours, err := b.launch(prog, p, table, guards)
+	names, err := b.holdNames(p)
 	if err != nil {
 		return nil, err
 	}
-	r := &run{b: b, p: p, pipes: ours, proc: proc, exited: make(chan struct{}), ended: make(chan struct{}), payload: -1, init: -1}
+	proc, ours, err := b.launch(prog, p, table, guards)
+	if err != nil {
+		closeNames(names)
+		return nil, err
+	}
+	r := &run{b: b, p: p, pipes: ours, proc: proc, names: names, exited: make(chan struct{}), ended: make(chan struct{}), payload: -1, init: -1}
 	go r.reap()
 	if err := r.arm(ctx, table, guards); err != nil {
 		r.discard()

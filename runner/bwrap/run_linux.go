@@ -29,6 +29,10 @@ type run struct {
 	payload  int
 	captures [2]*runner.Capture
 	watched  []watchedDir
+	names    []heldName
+
+	namesDone chan struct{}
+	nameMoved string // valid when namesDone is closed
 
 	exited chan struct{}    // bwrap is gone and reaped
 	state  *os.ProcessState // valid when exited is closed
@@ -87,6 +91,7 @@ func (r *run) discard() {
 func (r *run) release() {
 	r.pipes.close()
 	closeFDs(r.init, r.payload)
+	closeNames(r.names)
 	for _, w := range r.watched {
 		w.dir.Close()
 	}
@@ -128,7 +133,7 @@ func (r *run) awaitTree() unix.Rusage {
 
 // Release lets the payload go.
 func (r *run) Release() (runner.Process, error) {
-	r.execDone = make(chan struct{})
+	r.execDone, r.namesDone = make(chan struct{}), make(chan struct{})
 	for i, from := range []*os.File{r.pipes.out, r.pipes.err} {
 		r.drained[i] = make(chan struct{})
 		go func() {
@@ -143,6 +148,7 @@ func (r *run) Release() (runner.Process, error) {
 	r.timer = time.AfterFunc(time.Duration(r.p.Limits.TimeoutSeconds)*time.Second, func() { r.Cancel(jobspec.CodeLimitTimeout) })
 	go r.watchExec()
 	go r.watchEnd()
+	go r.watchNames()
 	return r, nil
 }
 

@@ -20,6 +20,7 @@ const drainTime = 10 * time.Second
 func (r *run) Wait() record.End {
 	<-r.ended
 	<-r.execDone
+	<-r.namesDone
 	r.timer.Stop()
 	end := record.End{StartedAt: r.started, EndedAt: r.b.now()}
 	limit := time.Now().Add(drainTime)
@@ -81,6 +82,7 @@ func (r *run) classify(end *record.End) {
 		end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeLimitFsize, Target: fmt.Sprintf("%d bytes", r.p.Limits.FileSizeBytes)})
 	}
 	r.reportCreated(end)
+	r.reportMoved(end)
 }
 
 // exitStatus finds the payload's exit code or signal. Newer kernels (6.15) tell
