@@ -10,7 +10,7 @@ import (
 // Hold keeps a job from starting until somebody releases it. Its slots get a
 // held row each. What runs goes on. It counts at once, and for good when the
 // error is nil. Holding a held job is a *Refusal.
-func (s *Scheduler) Hold(job jobspec.Name, by record.Requester) error {
+func (s *Scheduler) Hold(job jobspec.Name, by record.Requester, why Remark) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	s.mu.Lock()
@@ -21,7 +21,16 @@ func (s *Scheduler) Hold(job jobspec.Name, by record.Requester) error {
 	s.holds[job] = Hold{By: by, At: s.o.Clock.Now()}
 	key := s.table.KeyOf(job)
 	s.mu.Unlock()
-	return s.write(s.rows.manual(record.Held, key, by))
+	row := s.rows.manual(record.Held, key, by)
+	row.Run, row.Text = why.ID, why.Text
+	return s.write(row)
+}
+
+// Remark is a commitment to free text that is kept under an id beside the
+// outputs. The zero value is no text.
+type Remark struct {
+	ID   string
+	Text jobspec.Digest
 }
 
 // Release ends a hold; slots from now on start again. It counts once the row is

@@ -246,11 +246,11 @@ func TestAHoldKeepsSlotsFromRunningAndSurvivesARestart(t *testing.T) {
 		e := w.job("m", "* * * * *", "UTC")
 		w.jobs.Set(e)
 		w.boot()
-		if err := w.s.Hold("m", operator); err != nil {
+		if err := w.s.Hold("m", operator, scheduler.Remark{}); err != nil {
 			t.Fatal(err)
 		}
 		var refused *scheduler.Refusal
-		if err := w.s.Hold("m", operator); !errors.As(err, &refused) || refused.Reason.Code != jobspec.CodeJobHeld {
+		if err := w.s.Hold("m", operator, scheduler.Remark{}); !errors.As(err, &refused) || refused.Reason.Code != jobspec.CodeJobHeld {
 			t.Errorf("second hold: %v", err)
 		}
 		w.pass(time.Minute)
@@ -285,7 +285,7 @@ func TestAHoldStopsARunThatStillWaits(t *testing.T) {
 		w.jobs.Set(w.job("a", "1 12 * * *", "UTC"), w.job("b", "1 12 * * *", "UTC"))
 		w.boot()
 		w.pass(time.Minute)
-		if err := w.s.Hold("b", operator); err != nil {
+		if err := w.s.Hold("b", operator, scheduler.Remark{}); err != nil {
 			t.Fatal(err)
 		}
 		w.pass(time.Minute)

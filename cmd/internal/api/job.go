@@ -47,9 +47,17 @@ type JobDetail struct {
 	Coverage  map[string]string     `json:"coverage"`
 	Verified  bool                  `json:"verified"` // signature and key held just now
 	Problem   *Reason               `json:"problem,omitempty"`
+	Hold      *Hold                 `json:"hold,omitempty"`
 	Summary   []string              `json:"summary"`
 	Bytes     []byte                `json:"op_bytes"`
 	Sig       []byte                `json:"op_sig"`
+}
+
+// Hold is an operator's "not now".
+type Hold struct {
+	ByUID  int64      `json:"by_uid"`
+	At     *time.Time `json:"at,omitempty"`
+	Reason string     `json:"reason,omitempty"`
 }
 
 // NextQuery asks for coming slots: of one job, of all, or of an expression.

@@ -2,6 +2,7 @@ package daemon
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"os"
@@ -153,12 +154,35 @@ func (s *Service) CancelFor(run string, uid int) error {
 	return s.act(func(sched *scheduler.Scheduler) error { return sched.Cancel(run, requester(uid)) })
 }
 
-// HoldFor keeps a job from starting.
-func (s *Service) HoldFor(name jobspec.Name, uid int, _ string) error {
+// maxReason bounds the text of a hold, in bytes.
+const maxReason = 4 << 10
+
+// HoldFor keeps a job from starting. The reason is kept beside the outputs, and
+// the record holds a commitment to it.
+func (s *Service) HoldFor(name jobspec.Name, uid int, reason string) error {
 	if s.Owner(name) == "" {
 		return api.New(jobspec.CodeJobUnknown, fmt.Sprintf("no job %q", name))
 	}
-	return s.act(func(sched *scheduler.Scheduler) error { return sched.Hold(name, requester(uid)) })
+	if len(reason) > maxReason {
+		return api.New(jobspec.CodeSpecTooLarge, fmt.Sprintf("a reason of %d bytes, at most %d are kept", len(reason), maxReason))
+	}
+	why, err := s.remark(reason)
+	if err != nil {
+		return err
+	}
+	return s.act(func(sched *scheduler.Scheduler) error { return sched.Hold(name, requester(uid), why) })
+}
+
+func (s *Service) remark(text string) (scheduler.Remark, error) {
+	if text == "" {
+		return scheduler.Remark{}, nil
+	}
+	id, err := record.NewRunID(s.Now(), rand.Reader)
+	if err != nil {
+		return scheduler.Remark{}, err
+	}
+	_, commitment, err := s.Outputs.Seal(id, nil, text)
+	return scheduler.Remark{ID: id, Text: commitment}, err
 }
 
 // ReleaseFor ends a hold.

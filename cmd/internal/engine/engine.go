@@ -48,7 +48,8 @@ type Engine struct {
 	history  *store.History
 	ledger   *store.Ledger // while the lock is held
 	runs     *store.Runs
-	seen     time.Time // highest time ever stated, see Now
+	seen     time.Time    // highest time ever stated, see Now
+	trusted  trustDigests // the trust files last kept
 	live     Live
 }
 
@@ -325,9 +326,6 @@ func (e *Engine) Settle() error {
 			e.chainErr = &PendingError{Seq: entry.Seq, Cause: err}
 			e.mu.Unlock()
 			return e.chainErr
-		}
-		if _, err := e.keepTrust(); err != nil {
-			return err
 		}
 		if _, err := e.writer.AdvancePin(e.Now(), e.serial()); err != nil {
 			return err

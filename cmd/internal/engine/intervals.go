@@ -122,9 +122,6 @@ func (e *Engine) NoteBoot(pid int) error {
 	if e.chainErr != nil {
 		leaves = append(leaves, &record.Leaf{Kind: record.Alert, Reasons: []record.Reason{{Code: codeOf(e.chainErr), Detail: e.chainErr.Error()}}})
 	}
-	if d, err := e.keepTrust(); err == nil {
-		leaves = append(leaves, &record.Leaf{Kind: record.TrustLoaded, Trust: d.allowed, Revoked: d.revoked})
-	}
 	if chain, err := e.opened(); err == nil {
 		state := chain.State()
 		for seq := range state.Len() {
@@ -136,7 +133,11 @@ func (e *Engine) NoteBoot(pid int) error {
 			leaves = append(leaves, &record.Leaf{Kind: record.OpAccepted, Job: op.Job, Op: digest, Seq: seq, Principal: op.Principal})
 		}
 	}
-	return e.note(leaves...)
+	if err := e.note(leaves...); err != nil {
+		return err
+	}
+	_, _ = e.trust() // keeps what is in force; a fault is told of by Problems
+	return nil
 }
 
 // LastCovered is the last slot of a job and op that any line covers.
@@ -164,7 +165,7 @@ func (e *Engine) Holds() (map[jobspec.Name]*record.Leaf, error) {
 	held := map[jobspec.Name]*record.Leaf{}
 	err := e.history.Scan(0, func(l store.Leaf) error {
 		switch {
-		case l.Kind == record.Held && l.Slot == nil && l.Run == "":
+		case l.Kind == record.Held && l.Slot == nil && l.Outcome == "":
 			held[l.Job] = l.Leaf
 		case l.Kind == record.Released:
 			delete(held, l.Job)

@@ -224,6 +224,7 @@ func (e *Engine) Job(_ context.Context, name jobspec.Name) (api.JobDetail, error
 	}
 	d := api.JobDetail{Job: line}
 	fillDetail(&d, s.op)
+	d.Hold = e.holdOf(name)
 	if broken != nil {
 		d.Problem = problemOf(broken)
 		return d, nil
@@ -243,6 +244,23 @@ func (e *Engine) tombstone(name jobspec.Name) (api.JobDetail, bool) {
 	}
 	return api.JobDetail{Job: api.Job{Job: name, Revision: j.Revision, Op: j.SpecOp, Principal: j.Principal,
 		Tier: j.Tier, Net: j.Net, State: string(j.State), Flags: []string{}}}, true
+}
+
+// holdOf tells of the hold on a job, nil for none.
+func (e *Engine) holdOf(name jobspec.Name) *api.Hold {
+	holds, _ := e.Holds() // damage is told of by Problems; what lies before it counts
+	l := holds[name]
+	if l == nil {
+		return nil
+	}
+	h := &api.Hold{At: stamp(l.Time)}
+	if l.RequestedBy != nil {
+		h.ByUID = l.RequestedBy.UID
+	}
+	if l.Run != "" {
+		h.Reason, _ = e.outputs.Text(l.Run) // gone once it was pruned
+	}
+	return h
 }
 
 func fillDetail(d *api.JobDetail, op *jobspec.Op) {
@@ -289,7 +307,7 @@ func (e *Engine) Current(name jobspec.Name) (Verified, error) {
 		v.Refused, v.Detail = code, detail
 		return v, err
 	}
-	trust, err := e.site.Trust()
+	trust, err := e.trust()
 	if err != nil {
 		code, detail := reason(err)
 		v, verr := rawJob(chain, j)

@@ -9,7 +9,9 @@ import (
 	"golang.org/x/crypto/ssh"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/cmd/internal/config"
 	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/signing"
 	"github.com/sbxcron/sbxcron/store"
 )
@@ -36,19 +38,42 @@ func (e *Engine) trusts() ([]*signing.Trust, error) {
 	return all, nil
 }
 
-// keepTrust keeps the trust files in force for later audits.
-func (e *Engine) keepTrust() (config trustDigests, err error) {
+// trust reads the trust files as they are now. Whoever holds the lock keeps each
+// new version for later audits first: a version that cannot be kept approves
+// nothing.
+func (e *Engine) trust() (*signing.Trust, error) {
 	f, err := e.site.TrustFiles()
 	if err != nil {
-		return trustDigests{}, err
+		return nil, err
 	}
-	if config.allowed, err = store.KeepTrust(e.site.Dirs, store.AllowedSigners, f.AllowedSigners); err != nil {
-		return trustDigests{}, err
+	t, err := signing.ParseTrust(f.AllowedSigners, f.RevokedKeys, signing.Algorithms{})
+	if err != nil {
+		return nil, err
 	}
-	config.revoked, err = store.KeepTrust(e.site.Dirs, store.RevokedKeys, f.RevokedKeys)
-	return config, err
+	return t, e.keepTrust(f)
 }
 
+func (e *Engine) keepTrust(f config.TrustFiles) error {
+	d := trustDigests{jobspec.DigestOf(f.AllowedSigners), jobspec.DigestOf(f.RevokedKeys)}
+	e.mu.RLock()
+	known := e.lock == nil || e.ledger == nil || e.trusted == d
+	e.mu.RUnlock()
+	if known {
+		return nil
+	}
+	if _, err := store.KeepTrust(e.site.Dirs, store.AllowedSigners, f.AllowedSigners); err != nil {
+		return err
+	}
+	if _, err := store.KeepTrust(e.site.Dirs, store.RevokedKeys, f.RevokedKeys); err != nil {
+		return err
+	}
+	e.mu.Lock()
+	e.trusted = d
+	e.mu.Unlock()
+	return e.note(&record.Leaf{Kind: record.TrustLoaded, Trust: d.allowed, Revoked: d.revoked})
+}
+
+// trustDigests identify one state of the trust files.
 type trustDigests struct{ allowed, revoked jobspec.Digest }
 
 // checkEver holds an op's signature against every version of the trust files and

@@ -31,7 +31,7 @@ func (e *Engine) judge(ctx context.Context, view *jobspec.View, entry store.Entr
 	if err := checkTimes(op, now); err != nil {
 		return op, err
 	}
-	trust, err := e.site.Trust()
+	trust, err := e.trust()
 	if err != nil {
 		return op, err
 	}
@@ -129,9 +129,6 @@ func (e *Engine) Submit(ctx context.Context, s api.Submission) (api.Accepted, er
 	op, err := e.judge(ctx, w.State().View, entry, now)
 	if err != nil {
 		return api.Accepted{}, e.refused(op, entry, err)
-	}
-	if _, err := e.keepTrust(); err != nil {
-		return api.Accepted{}, err
 	}
 	_, err = w.Commit(s.Op, s.Sig, now, e.serial())
 	if err != nil {
