@@ -33,6 +33,7 @@ type house struct {
 	work string // workspaces; belongs to the job's account
 	env  []string
 	wrap []string // a program that starts every command, in a place of its own
+	args []string // flags of the service
 }
 
 // newHouse makes an installation with an owner "alice".
@@ -120,11 +121,14 @@ type result struct {
 	out, err string
 }
 
+// noRaceWait: a program built with -race sleeps a second before it ends, else.
+const noRaceWait = "GORACE=atexit_sleep_ms=0"
+
 // command is one call of the program, not started.
 func (h *house) command(env []string, args ...string) *exec.Cmd {
 	call := append(append(h.wrap, "/proc/"+strconv.Itoa(os.Getpid())+"/exe", "--root", h.root), args...)
 	cmd := exec.Command(call[0], call[1:]...)
-	cmd.Env = append(append([]string{envMain + "=1", "PATH=/usr/local/bin:/usr/bin:/bin"}, h.env...), env...)
+	cmd.Env = append(append([]string{envMain + "=1", "PATH=/usr/local/bin:/usr/bin:/bin", noRaceWait}, h.env...), env...)
 	cmd.Dir = h.dir
 	return cmd
 }
@@ -250,7 +254,7 @@ func (h *house) start(env ...string) *service {
 func (h *house) launch(env ...string) *service {
 	h.t.Helper()
 	s := &service{h: h, done: make(chan error, 1), log: &bytes.Buffer{}}
-	s.cmd = h.command(env, "daemon")
+	s.cmd = h.command(env, append([]string{"daemon"}, h.args...)...)
 	s.cmd.Stderr = s.log
 	if err := s.cmd.Start(); err != nil {
 		h.t.Fatal(err)

@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -28,11 +29,16 @@ const (
 	envOffset = "E2E_OFFSET" // seconds to add to the clock
 	envClock  = "E2E_CLOCK"  // file with a duration to add to the clock, read at each look
 	envKill   = "E2E_KILL"   // number of the step at which to die
+	envFrom   = "E2E_FROM"   // name of the step from which steps are counted
 	envSteps  = "E2E_STEPS"  // file to which each step is written
 	envHalt   = "E2E_HALT"   // folder: a step waits while a file with its name lies there
 )
 
 func TestMain(m *testing.M) {
+	if name := os.Getenv(envWithout); name != "" {
+		fmt.Fprintln(os.Stderr, become(name))
+		os.Exit(1)
+	}
 	pin.ChildMain()
 	if os.Getenv(envMain) == "1" {
 		os.Exit(program())
