@@ -79,6 +79,11 @@ func (r *run) discard() {
 	r.proc.Kill()
 	<-r.exited
 	r.awaitTree()
+	for _, d := range r.drained {
+		if d != nil { // a Release that failed had begun to read
+			<-d
+		}
+	}
 	for _, c := range r.captures {
 		if c != nil {
 			c.Finish() // an empty file; that it could not be synced loses nothing

@@ -16,16 +16,17 @@ import (
 // goroutine that had locked its thread ended, the job was killed 0.7 s later.
 // So this thread lives exactly as long as the backend.
 type spawner struct {
-	work chan func()
-	stop chan struct{}
-	once sync.Once
+	work   chan func()
+	stop   chan struct{}
+	locked chan struct{} // closed when the thread is found
+	once   sync.Once
 }
 
 var errClosed = errors.New("the backend is closed")
 
 // newSpawner starts the thread and takes from it what no job ever needs.
 func newSpawner() (*spawner, error) {
-	s := &spawner{work: make(chan func()), stop: make(chan struct{})}
+	s := &spawner{work: make(chan func()), stop: make(chan struct{}), locked: make(chan struct{})}
 	ready := make(chan error)
 	go s.run(ready)
 	if err := <-ready; err != nil {
@@ -36,6 +37,15 @@ func newSpawner() (*spawner, error) {
 
 func (s *spawner) run(ready chan<- error) {
 	runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+	if unix.Gettid() == os.Getpid() {
+		// The process's first thread does not end with a goroutine (package
+		// runtime parks it for ever). While it is held here, another is taken.
+		go s.run(ready)
+		<-s.locked
+		runtime.UnlockOSThread()
+		return
+	}
+	close(s.locked)
 	err := confineThread()
 	ready <- err
 	if err != nil {

@@ -50,6 +50,9 @@ func (r *run) Kill(why jobspec.Code) {
 // kill kills the payload and then the namespace's init, with which the kernel
 // kills everything that is left.
 func (r *run) kill() {
+	if r.over() {
+		return
+	}
 	if r.payload >= 0 {
 		r.signal(r.payload, unix.SIGKILL)
 		unix.Poll([]unix.PollFd{{Fd: int32(r.payload), Events: unix.POLLIN}}, int(payloadTime.Milliseconds()))
@@ -57,6 +60,13 @@ func (r *run) kill() {
 	if r.init >= 0 {
 		r.signal(r.init, unix.SIGKILL)
 	}
+}
+
+// over reports whether the tree is gone, and the descriptors perhaps too.
+func (r *run) over() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.end
 }
 
 // signal sends by pidfd; a process that is gone needs no signal.
