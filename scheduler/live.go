@@ -11,7 +11,6 @@ import (
 // claim makes the started row durable, with the rows that waited for it.
 func (s *Scheduler) claim(r *run, started *record.Leaf) error {
 	s.mu.Lock()
-	r.claimed = true
 	rows := append([]*record.Leaf{started}, r.later...)
 	r.later = nil
 	s.mu.Unlock()

@@ -99,12 +99,35 @@ func (s *Scheduler) change(entries []Entry, first bool) ([]*record.Leaf, error) 
 			s.table.Delete(job)
 		}
 	}
+	s.overtake(entries)
 	for job := range s.problems {
 		if !inForce[job] {
 			delete(s.problems, job)
 		}
 	}
 	return rows, nil
+}
+
+// overtake halts what is being prepared from a spec that is not in force any
+// more: whoever was told that a job is removed, disabled or replaced does not
+// see the old one start. What has started runs on. The caller holds mu.
+func (s *Scheduler) overtake(entries []Entry) {
+	inForce := make(map[Key]bool, len(entries))
+	for _, e := range entries {
+		if e.Until.IsZero() {
+			inForce[Key{e.Job, e.Op, e.Seq}] = true
+		}
+	}
+	for _, r := range s.live {
+		if r.stage == preparing && !r.claimed && !inForce[r.key] {
+			if r.halt == nil {
+				r.halt = &halt{code: jobspec.CodeHeadMoved}
+			}
+			if r.abort != nil {
+				r.abort()
+			}
+		}
+	}
 }
 
 func (s *Scheduler) unchanged(e Entry) bool {

@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -47,6 +48,21 @@ type halt struct {
 	by   *record.Requester
 }
 
+// PrepareTime bounds how long a run may open its files and build its sandbox. A
+// file system or an opener that somebody stops would otherwise keep its seat for
+// ever, and a few of those all seats.
+const PrepareTime = 2 * time.Minute
+
+var errTooLong = fmt.Errorf("not ready within %s", PrepareTime)
+
+// unprepared is why a preparation came to nothing.
+func unprepared(ctx context.Context, err error, otherwise jobspec.Code) record.Reason {
+	if errors.Is(context.Cause(ctx), errTooLong) {
+		return record.Reason{Code: jobspec.CodeSbxSetupFailed, Detail: errTooLong.Error()}
+	}
+	return reasonOf(err, otherwise)
+}
+
 // openExam is an examination that is closed once, however a run ends.
 type openExam struct {
 	Examination
@@ -83,7 +99,7 @@ func (s *Scheduler) travel(r *run) (final *record.Leaf) {
 	}()
 	// The context ends a preparation and never a released run, which is ended
 	// through its process.
-	ctx, abort := context.WithCancel(context.Background())
+	ctx, abort := context.WithTimeoutCause(context.Background(), PrepareTime, errTooLong)
 	defer abort()
 	s.mu.Lock()
 	r.abort = abort
@@ -100,7 +116,7 @@ func (s *Scheduler) travel(r *run) (final *record.Leaf) {
 	}
 	exam, err := s.o.Examiner.Examine(ctx, jobspec.PhaseTrigger, v)
 	if err != nil {
-		return s.orHalted(r, s.rows.refused(r, v, Basis{}, reasonOf(err, jobspec.CodeInternal)))
+		return s.orHalted(r, s.rows.refused(r, v, Basis{}, unprepared(ctx, err, jobspec.CodeInternal)))
 	}
 	held := &openExam{Examination: exam}
 	defer held.Close()
@@ -119,7 +135,7 @@ func (s *Scheduler) enter(ctx context.Context, r *run, v Verified, exam *openExa
 	}
 	armed, err := exam.Prepare(ctx, r.id)
 	if err != nil {
-		return s.orHalted(r, s.rows.refused(r, v, basis, reasonOf(err, jobspec.CodeSbxSetupFailed)))
+		return s.orHalted(r, s.rows.refused(r, v, basis, unprepared(ctx, err, jobspec.CodeSbxSetupFailed)))
 	}
 	return s.release(r, v, exam, armed)
 }
@@ -132,7 +148,7 @@ func (s *Scheduler) release(r *run, v Verified, exam *openExam, armed Armed) *re
 			armed.Discard()
 		}
 	}()
-	if row := s.halted(r); row != nil {
+	if row := s.decideToStart(r); row != nil {
 		return row
 	}
 	started := s.rows.started(r, v, exam.Basis(), armed.Facts())
@@ -181,6 +197,21 @@ func (s *Scheduler) adopt(r *run, v Verified) *record.Leaf {
 func (s *Scheduler) halted(r *run) *record.Leaf {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.haltedLocked(r)
+}
+
+// decideToStart is the point of no return: the last look at what may keep a run
+// from starting, and the mark that it starts, are one step. Whoever took a
+// spec out of force before it is obeyed, whoever comes after it meets a run.
+func (s *Scheduler) decideToStart(r *run) *record.Leaf {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	row := s.haltedLocked(r)
+	r.claimed = row == nil
+	return row
+}
+
+func (s *Scheduler) haltedLocked(r *run) *record.Leaf {
 	hold, held := s.holds[r.key.Job]
 	switch {
 	case r.halt != nil:
