@@ -71,7 +71,7 @@ func (b *Backend) prepare(ctx context.Context, plan *runner.Plan) (*run, error) 
 		closeNames(names)
 		return nil, err
 	}
-	r := &run{b: b, p: p, pipes: ours, proc: proc, names: names, exited: make(chan struct{}), ended: make(chan struct{}), payload: -1, init: -1}
+	r := &run{b: b, p: p, table: table, pipes: ours, proc: proc, names: names, exited: make(chan struct{}), ended: make(chan struct{}), payload: -1, init: -1}
 	go r.reap()
 	if err := r.arm(ctx, table, guards); err != nil {
 		r.discard()
@@ -104,11 +104,6 @@ func checkNeeds(p *runner.Blueprint) error {
 // sandbox's init and of the process that will be the payload.
 func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) error {
 	deadline := time.Now().Add(setupTime)
-	if d, ok := ctx.Deadline(); ok && d.Before(deadline) {
-		deadline = d
-	}
-	stop := context.AfterFunc(ctx, func() { r.proc.Kill() })
-	defer stop()
 	if err := errors.Join(r.pipes.status.SetReadDeadline(deadline), r.pipes.json.SetReadDeadline(deadline)); err != nil {
 		return err
 	}
@@ -119,6 +114,8 @@ func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) erro
 	if r.init, err = unix.PidfdOpen(initPID, 0); err != nil {
 		return fmt.Errorf("hold the sandbox's init: %w", err)
 	}
+	stop := context.AfterFunc(ctx, r.kill) // not before: see killEarly
+	defer stop()
 	var msg [stub.MessageSize]byte
 	if _, err := io.ReadFull(r.pipes.status, msg[:]); err != nil {
 		return r.setupError(fmt.Errorf("the stub said nothing: %w", err))
@@ -161,7 +158,7 @@ func (r *run) readChild() (int, error) {
 // setupError says why bwrap ended before the stub was ready. At this point
 // nothing of the job has run: what stands on the error stream is bwrap's.
 func (r *run) setupError(cause error) error {
-	r.proc.Kill()
+	r.killEarly()
 	var text [1024]byte
 	if err := r.pipes.err.SetReadDeadline(time.Now().Add(time.Second)); err != nil {
 		return cause
@@ -181,9 +178,9 @@ func (r *run) setupError(cause error) error {
 // feature is missing for is a missing feature; any other means that a layer
 // would not hold.
 func rowRefusal(t *stub.Table, r stub.Report) error {
-	text, name := t.RowText(r.Row), ""
-	if r.Row < len(t.Rows()) {
-		name = t.Rows()[r.Row].Name
+	text, name := t.RowText(r.Row), rowName(t, r.Row)
+	if strings.Contains(name, runner.OfExecutable) {
+		return movedAway(t, r)
 	}
 	if strings.HasPrefix(name, "landlock_") {
 		return refusal(jobspec.CodeSbxFeatureMissing, "landlock", "row %d: %s, got %d; %s", r.Row, text, r.Result, landlockRemedy)
@@ -192,6 +189,19 @@ func rowRefusal(t *stub.Table, r stub.Report) error {
 		return refusal(jobspec.CodeSbxFeatureMissing, "seccomp", "row %d: %s, got %d; use a kernel with seccomp filters", r.Row, text, r.Result)
 	}
 	return refusal(jobspec.CodeSbxSelftestFailed, name, "row %d: %s, got %d", r.Row, text, r.Result)
+}
+
+// movedAway is for the rows that look at the executable through its name: it was
+// mounted there a moment ago, and only a rename on the host takes it away.
+func movedAway(t *stub.Table, r stub.Report) *runner.Refusal {
+	return refusal(jobspec.CodeDriftExecPath, "", "row %d: %s; the name was moved while the sandbox was built, and nothing was started", r.Row, t.RowText(r.Row))
+}
+
+func rowName(t *stub.Table, row int) string {
+	if row < 0 || row >= len(t.Rows()) {
+		return ""
+	}
+	return t.Rows()[row].Name
 }
 
 // onlyChild opens the one child of the sandbox's init: the stub, which becomes

@@ -134,17 +134,25 @@ func TestAStubThatWasChangedIsRefused(t *testing.T) {
 	}
 }
 
-func TestACancelledPrepareStartsNothing(t *testing.T) {
+func TestACancelledPrepareStartsNothingAndLeavesNothing(t *testing.T) {
 	b := open(t)
 	plan, canary := canaryJob(t, b)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	if armed, err := b.Prepare(ctx, plan); err == nil {
-		armed.Discard()
-		t.Error("a cancelled context prepares")
+	before := children(t)
+	for i := range 40 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*500*time.Microsecond)
+		if armed, err := b.Prepare(ctx, plan); err == nil {
+			armed.Discard()
+		} else if i == 0 && !strings.Contains(err.Error(), string(jobspec.CodeSbxSetupFailed)) {
+			t.Error(err)
+		}
+		cancel()
 	}
 	if _, err := os.Stat(canary); !os.IsNotExist(err) {
 		t.Errorf("the payload ran: %v", err)
+	}
+	// This process is the reaper: what bwrap leaves behind becomes its child.
+	if after := children(t); after != before {
+		t.Errorf("%d children, %d before", after, before)
 	}
 }
 

@@ -21,6 +21,7 @@ type run struct {
 	b     *Backend
 	p     *runner.Blueprint
 	facts record.Facts
+	table *stub.Table
 	pipes *pipes
 	json  *json.Decoder
 	proc  *os.Process
@@ -76,7 +77,7 @@ func (r *run) Discard() { r.discard() }
 // discard kills what there is and waits for it. The stub dies at the barrier.
 func (r *run) discard() {
 	r.kill()
-	r.proc.Kill()
+	r.killEarly()
 	<-r.exited
 	r.awaitTree()
 	for _, d := range r.drained {

@@ -1,6 +1,10 @@
 package bwrap
 
 import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -76,4 +80,22 @@ func (r *run) signal(pidfd int, sig unix.Signal) {
 	if !r.end {
 		unix.PidfdSendSignal(pidfd, sig, nil, 0)
 	}
+}
+
+// killEarly kills bwrap while it may still be setting up. Its child is born
+// waiting for it and asks to die with it only later: killing bwrap alone would
+// leave the child waiting for ever. So bwrap is stopped, which keeps it from
+// making one, and a child that nobody holds yet is killed with it.
+func (r *run) killEarly() {
+	pid := r.proc.Pid
+	if r.init < 0 && r.proc.Signal(unix.SIGSTOP) == nil {
+		list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+		if child, aerr := strconv.Atoi(strings.TrimSpace(string(list))); err == nil && aerr == nil {
+			if fd, err := unix.PidfdOpen(child, 0); err == nil {
+				r.init = fd
+				r.signal(fd, unix.SIGKILL)
+			}
+		}
+	}
+	r.proc.Kill()
 }

@@ -3,11 +3,13 @@ package bwrap
 import (
 	"fmt"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/runner"
 	"golang.org/x/sys/unix"
 )
 
@@ -59,6 +61,12 @@ func (r *run) resources() record.Resources {
 // classify says how the run ended: what we did to it comes first, then what the
 // kernel says of the payload, then bwrap's own exit status.
 func (r *run) classify(end *record.End) {
+	if r.execFail != nil && strings.Contains(rowName(r.table, r.execFail.Row), runner.OfExecutable) {
+		no := movedAway(r.table, *r.execFail)
+		end.Outcome = record.OutcomeRefused
+		end.Reasons = append(end.Reasons, record.Reason{Code: no.Code, Target: r.p.Exec.Path, Detail: no.Detail})
+		return
+	}
 	if r.execFail != nil {
 		end.Outcome = record.OutcomeRefused
 		end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeSbxSetupFailed, Target: r.p.Exec.Path,
