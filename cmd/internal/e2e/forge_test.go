@@ -23,6 +23,7 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/runner/bwrap"
 	"github.com/sbxcron/sbxcron/runner/pin"
+	"github.com/sbxcron/sbxcron/signing"
 	"github.com/sbxcron/sbxcron/signing/keysource"
 	"github.com/sbxcron/sbxcron/signing/signingtest"
 	"github.com/sbxcron/sbxcron/store"
@@ -308,4 +309,12 @@ func (i *insider) must(t *testing.T, h *house, serve bool) *engine.Engine {
 	}
 	t.Cleanup(func() { e.Close() })
 	return e
+}
+
+// apply offers an op by the command.
+func (h *house) apply(e store.Entry) result {
+	h.t.Helper()
+	op := signingtest.File(h.t, "op.json", e.Op)
+	sig := signingtest.File(h.t, "op.json.sig", signing.Armor(e.Sigs[0]))
+	return h.run("apply", op, sig)
 }
