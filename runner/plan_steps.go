@@ -298,6 +298,10 @@ func (s *steps) barrier() {
 	s.word("", "release byte", releaseByte, stub.Cell(9, 0))
 }
 
+// OfExecutable stands in the names of the rows that compare the executable with
+// what was planned.
+const OfExecutable = " of the executable"
+
 // execIdentity opens what will be executed and measures that it is the pinned
 // inode, or a file of the sandbox's own root that is as long as the sealed copy.
 // The descriptor stays open.
@@ -306,12 +310,12 @@ func (s *steps) execIdentity(cell int) {
 	s.call("", "openat", firstSpareFD, stub.Int(atCwd), s.t.String(e.Path), stub.Int(oPath|oCloexec), stub.Int(0))
 	s.call("", "fstat", 0, stub.Int(firstSpareFD), stub.Cell(cell, 0))
 	if !e.Sealed {
-		s.word(LayerMounts, "device of the executable", int64(e.ID.Dev), stub.Cell(cell, statDev))
-		s.word(LayerMounts, "inode of the executable", int64(e.ID.Ino), stub.Cell(cell, statIno))
+		s.word(LayerMounts, "device"+OfExecutable, int64(e.ID.Dev), stub.Cell(cell, statDev))
+		s.word(LayerMounts, "inode"+OfExecutable, int64(e.ID.Ino), stub.Cell(cell, statIno))
 	} else {
 		s.call("", "newfstatat", 0, stub.Int(atCwd), s.t.String("/"), stub.Cell(12, 0), stub.Int(0))
-		s.same(LayerMounts, "device of the executable and of the private root", stub.Cell(cell, statDev), stub.Cell(12, statDev))
-		s.word(LayerMounts, "size of the executable", e.Size, stub.Cell(cell, statSize))
+		s.same(LayerMounts, "device"+OfExecutable+" and of the private root", stub.Cell(cell, statDev), stub.Cell(12, statDev))
+		s.word(LayerMounts, "size"+OfExecutable, e.Size, stub.Cell(cell, statSize))
 	}
 }
 
@@ -322,7 +326,7 @@ func (s *steps) execIdentity(cell int) {
 func (s *steps) exec() {
 	s.execIdentity(11)
 	if s.b.Exec.Sealed {
-		s.same(LayerMounts, "inode of the executable before and after", stub.Cell(10, statIno), stub.Cell(11, statIno))
+		s.same(LayerMounts, "inode"+OfExecutable+" before and after", stub.Cell(10, statIno), stub.Cell(11, statIno))
 	}
 	path := s.t.String(s.b.Exec.Path)
 	argv, env := s.t.Strings("argv", s.b.Argv), s.t.Strings("env", s.b.Env)

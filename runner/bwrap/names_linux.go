@@ -42,7 +42,7 @@ func (b *Backend) holdNames(p *runner.Blueprint) ([]heldName, error) {
 	var failed error
 	err := b.spawn.as(p.Account.UID, p.Account.GID, func() {
 		for _, m := range p.Mounts {
-			if m.Kind != runner.Copy {
+			if m.Kind != runner.Copy || byDescriptor(p.Exec, m) {
 				continue
 			}
 			h, err := holdName(m.Dst)
@@ -58,6 +58,12 @@ func (b *Backend) holdNames(p *runner.Blueprint) ([]heldName, error) {
 		return nil, err
 	}
 	return held, nil
+}
+
+// byDescriptor is a program that is started by the descriptor that the stub
+// looked at: whatever becomes of its name, it is not opened once more.
+func byDescriptor(e runner.Exec, m runner.Mount) bool {
+	return e.Sealed && e.ELF && m.Dst == e.Path
 }
 
 func holdName(path string) (heldName, error) {
