@@ -34,12 +34,13 @@ type steps struct {
 	kill int
 	log  *os.File
 	halt string // folder: see pause
+	from string // steps are counted from the first of this name on; "": from the start
 }
 
 func newSteps() *steps {
 	s := &steps{}
 	s.kill, _ = strconv.Atoi(os.Getenv(envKill)) // absent: never
-	s.halt = os.Getenv(envHalt)
+	s.halt, s.from = os.Getenv(envHalt), os.Getenv(envFrom)
 	if name := os.Getenv(envSteps); name != "" {
 		s.log, _ = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
 	}
@@ -50,6 +51,10 @@ func newSteps() *steps {
 func (s *steps) at(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.from != "" && s.from != name {
+		return
+	}
+	s.from = ""
 	s.n++
 	if s.log != nil {
 		fmt.Fprintf(s.log, "%d %s\n", s.n, name)

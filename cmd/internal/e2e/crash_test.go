@@ -1,0 +1,189 @@
+//go:build linux
+
+package e2e
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/client"
+	"github.com/sbxcron/sbxcron/cmd/internal/config"
+)
+
+// firstStep is where the road of a run begins: its files are open and hashed.
+const firstStep = "before probe"
+
+// TestKillAtEachStepOfARun kills the service at one step of a scheduled run
+// after the other, and recounts at the end.
+func TestKillAtEachStepOfARun(t *testing.T) {
+	base := nextMinute(time.Now()).Add(-20 * time.Second)
+	h, clock := clockHouse(t, base)
+	dir := h.script("ws", `echo "$SBXCRON_RUN" >>runs; sleep 0.05`)
+	h.must("add", "job", "--schedule", "* * * * *", "--timezone", "UTC", "--cwd", dir, "--tier", "workspace", "--yes", "--", "./job.sh")
+	first := nextMinute(clock.now())
+	k := &killer{h: h, clock: clock, slot: first, dir: dir}
+
+	names := k.calibrate()
+	begun, rounds := time.Now(), bounded(60, 200)
+	for i := range rounds {
+		if i > len(names) && !soak() && time.Since(begun) > 75*time.Second {
+			t.Logf("a slow machine: %d of %d kills, every step had one", i, rounds)
+			break
+		}
+		k.round(1 + i%len(names))
+	}
+	k.last()
+
+	all := h.ledger()
+	eachOnce(t, all, "job", first, nextMinute(clock.now()).Add(-time.Minute))
+	k.judgeRuns(all)
+	if r := h.run("audit", "verify"); r.code != 0 {
+		t.Errorf("audit verify: exit %d\n%s%s", r.code, r.out, r.err)
+	}
+}
+
+// killer drives the service from slot to slot.
+type killer struct {
+	h     *house
+	clock *dial
+	slot  time.Time
+	dir   string
+	lost  int
+}
+
+// calibrate lets one run go through and returns the names of its steps.
+func (k *killer) calibrate() []string {
+	k.h.t.Helper()
+	file := filepath.Join(k.h.dir, "steps")
+	s := k.due(envSteps+"="+file, envFrom+"="+firstStep)
+	eventually(k.h.t, 30*time.Second, func() bool { return k.finals() == 1 }, s.log.String)
+	s.kill()
+	b, err := os.ReadFile(file)
+	must(k.h.t, err)
+	var names []string
+	for _, l := range strings.Split(strings.TrimSpace(string(b)), "\n") {
+		_, name, _ := strings.Cut(l, " ")
+		names = append(names, name)
+	}
+	k.h.t.Logf("%d steps: %s", len(names), strings.Join(names, ", "))
+	for _, want := range []string{"before prepare", "after prepare", "before leaf started", "after leaf", "before release", "after release", "after wait", "before leaf finished"} {
+		if !strings.Contains(string(b), want) {
+			k.h.t.Fatalf("no step %q", want)
+		}
+	}
+	return names
+}
+
+// due starts the service before a slot, lets the slot come, and moves on to the
+// slot after the next: one is missed in between.
+func (k *killer) due(env ...string) *service {
+	k.h.t.Helper()
+	k.clock.set(k.slot.Add(-20 * time.Second))
+	s := k.h.launch(env...)
+	eventually(k.h.t, 30*time.Second, func() bool { return s.ended() || k.answers() }, s.log.String)
+	k.clock.set(k.slot.Add(200 * time.Millisecond))
+	k.slot = k.slot.Add(2 * time.Minute)
+	return s
+}
+
+func (k *killer) answers() bool {
+	site, err := config.Find(k.h.root)
+	must(k.h.t, err)
+	c, err := client.Dial(k.h.t.Context(), site.Socket(), site.UID)
+	if err != nil {
+		return false
+	}
+	return c.Close() == nil
+}
+
+// round kills the service at the step with this number.
+func (k *killer) round(step int) {
+	k.h.t.Helper()
+	s := k.due(envFrom+"="+firstStep, fmt.Sprintf("%s=%d", envKill, step))
+	eventually(k.h.t, 30*time.Second, s.ended, func() string { return fmt.Sprintf("step %d was not reached\n%s", step, s.log) })
+	if code := s.wait(time.Second); code != 128+9 {
+		k.h.t.Fatalf("the service ended by itself: %d\n%s", code, s.log)
+	}
+}
+
+// last lets the service settle what is open, and ends it properly.
+func (k *killer) last() {
+	k.h.t.Helper()
+	s := k.due()
+	want := nextMinute(k.clock.now()).Add(-time.Minute)
+	eventually(k.h.t, 30*time.Second, func() bool { return covered(k.h.t, k.h.ledger(), "job")[want] > 0 }, s.log.String)
+	if code := s.stop(); code != 0 {
+		k.h.t.Errorf("the service ended with %d\n%s", code, s.log)
+	}
+}
+
+func (k *killer) finals() int {
+	n := 0
+	for _, l := range k.h.ledger() {
+		if l.Run != "" && l.final() {
+			n++
+		}
+	}
+	return n
+}
+
+// judgeRuns pairs starts with ends and with what the payloads wrote.
+func (k *killer) judgeRuns(all []line) {
+	t := k.h.t
+	t.Helper()
+	started, ended, slots := map[string]int{}, map[string]string{}, map[string]int{}
+	for _, l := range all {
+		switch {
+		case l.Kind == "started":
+			started[l.Run]++
+			slots[l.Slot.Civil]++
+		case l.Run != "" && l.final():
+			if ended[l.Run] != "" {
+				t.Errorf("run %s ended twice: %s, %s", l.Run, ended[l.Run], l.Outcome)
+			}
+			ended[l.Run] = l.Outcome
+		}
+	}
+	outcomes := map[string]int{}
+	for run, n := range started {
+		if n != 1 || ended[run] == "" {
+			t.Errorf("run %s: %d started lines, end %q", run, n, ended[run])
+		}
+		outcomes[ended[run]]++
+	}
+	for slot, n := range slots {
+		if n != 1 {
+			t.Errorf("slot %s was started %d times", slot, n)
+		}
+	}
+	if outcomes["lost"] == 0 || outcomes["succeeded"] == 0 {
+		t.Errorf("outcomes of started runs: %v, want lost ones and others", outcomes)
+	}
+	k.judgePayloads(started)
+	t.Logf("%d started runs: %v", len(started), outcomes)
+}
+
+func (k *killer) judgePayloads(started map[string]int) {
+	k.h.t.Helper()
+	b, err := os.ReadFile(filepath.Join(k.dir, "runs"))
+	must(k.h.t, err)
+	lines := strings.Fields(string(b))
+	seen := map[string]bool{}
+	for _, run := range lines {
+		if seen[run] {
+			k.h.t.Errorf("run %s ran twice", run)
+		}
+		if started[run] == 0 {
+			k.h.t.Errorf("run %s ran and has no started line", run)
+		}
+		seen[run] = true
+	}
+	if len(lines) == 0 || len(lines) > len(started) {
+		k.h.t.Errorf("%s payloads ran, %d lines say started", strconv.Itoa(len(lines)), len(started))
+	}
+}
