@@ -79,7 +79,8 @@ func (r *run) discard() {
 	r.kill()
 	r.killEarly()
 	<-r.exited
-	r.awaitTree()
+	r.awaitInit()
+	r.reapInit()
 	for _, d := range r.drained {
 		if d != nil { // a Release that failed had begun to read
 			<-d
@@ -111,19 +112,26 @@ func closeFDs(fds ...int) {
 	}
 }
 
-// awaitTree waits until the namespace's init is dead, which is when the kernel
-// has killed everything in the namespace, and reaps it where it became ours.
-func (r *run) awaitTree() unix.Rusage {
-	var usage unix.Rusage
+// awaitInit waits until the namespace's init is dead, which is when the kernel
+// has killed everything in the namespace.
+func (r *run) awaitInit() {
 	if r.init < 0 {
-		return usage
+		return
 	}
 	fds := []unix.PollFd{{Fd: int32(r.init), Events: unix.POLLIN}}
 	for {
 		_, err := unix.Poll(fds, -1)
 		if !errors.Is(err, unix.EINTR) {
-			break
+			return
 		}
+	}
+}
+
+// reapInit reaps the init where it became ours, which is when bwrap is gone.
+func (r *run) reapInit() unix.Rusage {
+	var usage unix.Rusage
+	if r.init < 0 {
+		return usage
 	}
 	for {
 		err := unix.Waitid(unix.P_PIDFD, r.init, nil, unix.WEXITED, &usage)
@@ -175,11 +183,22 @@ func (r *run) watchExec() {
 	r.execFail = &report
 }
 
+// exitTime is how long bwrap gets to end once nothing is left of its sandbox.
+const exitTime = 2 * time.Second
+
 // watchEnd closes ended when the tree is gone. bwrap ends when the payload does,
-// and --die-with-parent then ends the namespace's init.
+// and --die-with-parent then ends the namespace's init. A bwrap that another
+// process of the account has stopped would never end: it is killed once its
+// sandbox is gone.
 func (r *run) watchEnd() {
-	<-r.exited
-	usage := r.awaitTree()
+	r.awaitInit()
+	select {
+	case <-r.exited:
+	case <-time.After(exitTime):
+		r.proc.Kill()
+		<-r.exited
+	}
+	usage := r.reapInit()
 	r.mu.Lock()
 	r.end = true
 	r.usage = usage
