@@ -32,6 +32,17 @@ func (a *audit) against(verdict *string, code jobspec.Code, where, detail string
 	a.Problems = append(a.Problems, api.Problem{Code: string(code), Where: where, Detail: detail})
 }
 
+// againstChain tells what was changed from what is missing.
+func (a *audit) againstChain(err error) {
+	switch code := codeOf(err); code {
+	case jobspec.CodeChainRollback, jobspec.CodeChainMissing:
+		a.Intact = fail
+		a.against(&a.Complete, code, "chain", err.Error())
+	default:
+		a.against(&a.Intact, code, "chain", err.Error())
+	}
+}
+
 func opName(seq int64) string { return fmt.Sprintf("op %d", seq) }
 
 // Verify looks at everything that is stored: every signature, every link, every
@@ -62,7 +73,7 @@ func (e *Engine) auditChain(a *audit) {
 	a.Ops = int64(len(entries))
 	a.Intact = pass
 	if e.chainErr != nil {
-		a.against(&a.Intact, codeOf(e.chainErr), "chain", e.chainErr.Error())
+		a.againstChain(e.chainErr)
 	}
 	trusts, err := e.trusts()
 	if err != nil {
@@ -107,7 +118,9 @@ func (e *Engine) auditLedger(a *audit) error {
 	if e.history.Len() == 0 && e.history.Damage() == nil {
 		return nil
 	}
-	a.Complete = pass
+	if a.Complete == notChecked {
+		a.Complete = pass
+	}
 	err := e.history.Scan(0, func(l store.Leaf) error {
 		a.Leaves++
 		e.auditLeaf(a, l)
