@@ -64,7 +64,7 @@ func (e *Engine) Verify(context.Context) (api.Audit, error) {
 func (e *Engine) auditChain(a *audit) {
 	entries, err := e.rawEntries()
 	if err != nil {
-		a.against(&a.Intact, codeOf(err), "chain", err.Error())
+		a.againstChain(err)
 		return
 	}
 	if len(entries) == 0 {
