@@ -250,8 +250,8 @@ func (a *App) printDryRun(d dryRunDoc) {
 }
 
 // explainDraft judges a job.toml as add would.
-func (a *App) explainDraft(ctx context.Context, svc api.Service, file string) (api.Explanation, error) {
-	d, base, err := readJobFile(file)
+func (a *App) explainDraft(ctx context.Context, svc api.Service, o explainOptions) (api.Explanation, error) {
+	d, base, err := readJobFile(o.file)
 	if err != nil {
 		return api.Explanation{}, err
 	}
@@ -263,7 +263,7 @@ func (a *App) explainDraft(ctx context.Context, svc api.Service, file string) (a
 	if err != nil {
 		return api.Explanation{}, err
 	}
-	who, err := a.knownOwner(site, keyFlags{})
+	who, err := a.knownOwner(site, o.keyFlags)
 	if err != nil {
 		return api.Explanation{}, err
 	}

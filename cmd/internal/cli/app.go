@@ -5,6 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"github.com/sbxcron/sbxcron/cmd/internal/ui"
 )
 
@@ -40,6 +42,10 @@ func (a *App) Run(ctx context.Context, args []string) int {
 	a.flags.json = a.flags.json || asksForJSON(args)
 	return a.finish(err)
 }
+
+// Tree is the command tree, for whoever looks at commands and flags. It is not
+// for running: that is Run.
+func (a *App) Tree() *cobra.Command { return newRoot(a) }
 
 // asksForJSON looks for --json itself: a command line that cannot be parsed is
 // answered in the form that it asks for, too.

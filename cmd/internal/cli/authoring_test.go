@@ -424,3 +424,21 @@ func TestWordsOfOtherToolsAreRefusedByName(t *testing.T) {
 		}
 	}
 }
+
+// Who may not see others' jobs may still add one of their own.
+func TestAddNeedsNoRightToShow(t *testing.T) {
+	b := newBench(t)
+	b.svc.errs["job"] = api.New(jobspec.CodeRoleInsufficient, "uid 1003 may not show it")
+	if status := b.run(line(plainJob, []string{"--yes"}, command)...); status != 0 || len(b.svc.submitted) != 1 {
+		t.Errorf("add: exit %d\n%s", status, b.err.String())
+	}
+	b.svc.jobs = []api.Job{existing("alice", "active").Job}
+	if status := b.run("disable", "nightly", "--yes"); status != 0 || len(b.svc.submitted) != 2 {
+		t.Errorf("disable: exit %d\n%s", status, b.err.String())
+	}
+	b.svc.errs["job"] = api.New(jobspec.CodeInternal, "disk on fire")
+	b.svc.jobs = nil
+	if status := b.run(line(plainJob, []string{"--yes"}, command)...); status != 1 || len(b.svc.submitted) != 2 {
+		t.Errorf("add, with another error: exit %d", status)
+	}
+}

@@ -13,7 +13,10 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec"
 )
 
-type explainOptions struct{ file string }
+type explainOptions struct {
+	keyFlags
+	file string
+}
 
 func newExplain(a *App) *cobra.Command {
 	var o explainOptions
@@ -29,6 +32,8 @@ func newExplain(a *App) *cobra.Command {
 		}),
 	}
 	cmd.Flags().StringVarP(&o.file, "file", "f", "", "a job.toml that is not signed yet")
+	cmd.Flags().StringVar(&o.key, "key", "", "with -f: whose job it would be; "+keyUsage)
+	cmd.Flags().StringVar(&o.principal, "principal", "", "with -f: whose job it would be, where no key is at hand")
 	return cmd
 }
 
@@ -49,7 +54,7 @@ func (a *App) explain(ctx context.Context, o explainOptions, args []string) erro
 func (a *App) explanation(ctx context.Context, svc api.Service, o explainOptions, args []string) (api.Explanation, error) {
 	switch {
 	case o.file != "":
-		return a.explainDraft(ctx, svc, o.file)
+		return a.explainDraft(ctx, svc, o)
 	case isRunID(args[0]):
 		return explainRun(ctx, svc, args[0])
 	}

@@ -198,6 +198,9 @@ func (f *fakeService) Submit(_ context.Context, s api.Submission) (api.Accepted,
 func (f *fakeService) Jobs(context.Context) ([]api.Job, error) { return f.jobs, f.errs["jobs"] }
 
 func (f *fakeService) Job(_ context.Context, name jobspec.Name) (api.JobDetail, error) {
+	if err := f.errs["job"]; err != nil {
+		return api.JobDetail{}, err
+	}
 	d, ok := f.detail[name]
 	if !ok {
 		return d, api.New(jobspec.CodeJobUnknown, "no job \""+string(name)+"\"")

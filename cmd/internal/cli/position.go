@@ -17,7 +17,7 @@ import (
 type place struct {
 	head api.Head
 	now  time.Time // the service's effective time, never before the last op
-	job  *api.JobDetail
+	job  *api.Job  // nil: never heard of
 }
 
 // findPlace asks the service for the head, holds it against the pin, and looks
@@ -34,14 +34,34 @@ func (a *App) findPlace(ctx context.Context, svc api.Service, site Site, name jo
 	if last := head.Created.Time(); p.now.Before(last) {
 		p.now = last
 	}
-	d, err := svc.Job(ctx, name)
-	switch {
-	case err == nil:
-		p.job = &d
-	case api.Wrap(err).ErrCode != jobspec.CodeJobUnknown:
-		return place{}, err
+	p.job, err = findJob(ctx, svc, name)
+	return p, err
+}
+
+// findJob looks in the list, which everybody may read. A job that is not there
+// may have been removed: then its revision goes on, which only show tells, and
+// only to those who may see it. To anybody else it is a new name; the chain
+// refuses it if it is not.
+func findJob(ctx context.Context, svc api.Service, name jobspec.Name) (*api.Job, error) {
+	jobs, err := svc.Jobs(ctx)
+	if err != nil {
+		return nil, err
 	}
-	return p, nil
+	for _, j := range jobs {
+		if j.Job == name {
+			return &j, nil
+		}
+	}
+	d, err := svc.Job(ctx, name)
+	if err == nil {
+		return &d.Job, nil
+	}
+	switch api.Wrap(err).ErrCode {
+	case jobspec.CodeJobUnknown, jobspec.CodeRoleInsufficient:
+		return nil, nil
+	default:
+		return nil, err
+	}
 }
 
 // headTries bounds how often a head is asked for again because another op was
