@@ -230,7 +230,7 @@ func (e *Engine) opened() (*store.Chain, error) {
 	if e.chain == nil {
 		return nil, e.chainErr
 	}
-	if p := e.chain.State().Pending; len(p) > 0 && e.lock != nil {
+	if len(e.chain.State().Pending) > 0 && e.chainErr != nil {
 		return nil, e.chainErr
 	}
 	return e.chain, nil
@@ -316,22 +316,36 @@ func (e *Engine) openUnlocked() error {
 
 // Settle judges the ops that lie beyond the pin, as a crash between two writes
 // leaves one: each is judged like a fresh one, then the pin moves. The first one
-// that does not pass stops everything.
+// that does not pass stops everything. Without the lock the pin stays where it
+// is, and the first one is judged so that a command that only reads says so.
 func (e *Engine) Settle() error {
+	if e.writer == nil && e.chain != nil {
+		if state := e.chain.State(); len(state.Pending) > 0 {
+			return e.judgePending(state.View, state.Pending[0])
+		}
+	}
 	for e.writer != nil && len(e.writer.State().Pending) > 0 {
 		state := e.writer.State()
 		entry := state.Pending[0]
-		if _, err := e.judge(context.Background(), state.View, entry, e.Now()); err != nil {
-			e.mu.Lock()
-			e.chainErr = &PendingError{Seq: entry.Seq, Cause: err}
-			e.mu.Unlock()
-			return e.chainErr
+		if err := e.judgePending(state.View, entry); err != nil {
+			return err
 		}
 		if _, err := e.writer.AdvancePin(e.Now(), e.serial()); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+func (e *Engine) judgePending(view *jobspec.View, entry store.Entry) error {
+	_, err := e.judge(context.Background(), view, entry, e.Now())
+	if err == nil {
+		return nil
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.chainErr = &PendingError{Seq: entry.Seq, Cause: err}
+	return e.chainErr
 }
 
 // PendingError says that an op beyond the pin may not be put in force.

@@ -9,8 +9,12 @@ import (
 
 // What needs a running service is refused by name without one.
 
-// Start needs the service.
+// Start needs the service. Where the chain cannot be proven a service would not
+// help, so that is said first.
 func (e *Engine) Start(context.Context, jobspec.Name) (api.Run, error) {
+	if err := e.Proven(); err != nil {
+		return api.Run{}, err
+	}
 	return api.Run{}, noService("run a job")
 }
 

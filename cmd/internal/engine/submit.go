@@ -69,7 +69,7 @@ func (e *Engine) judgePolicy(ctx context.Context, view *jobspec.View, op *jobspe
 	subject := examine.Subject{Op: op, Signed: signed, Jobs: othersOf(view, op)}
 	if op.Action == jobspec.Enable {
 		j, _ := view.Job(op.Job)
-		target, err := e.writer.Entry(j.SpecSeq)
+		target, err := e.chain.Entry(j.SpecSeq)
 		if err != nil {
 			return err
 		}
