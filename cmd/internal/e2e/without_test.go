@@ -23,6 +23,7 @@ import (
 const (
 	envWithout = "E2E_WITHOUT" // name of a condition
 	envProgram = "E2E_PROGRAM" // what to become; absent: this binary
+	envGiven   = "E2E_GIVEN"   // file with the environment to become it with; absent: this one
 )
 
 // condition is a machine on which nothing may run.
@@ -89,6 +90,9 @@ func programPath() string {
 }
 
 func cleanEnv() []string {
+	if b, err := os.ReadFile(os.Getenv(envGiven)); err == nil {
+		return strings.FieldsFunc(string(b), func(r rune) bool { return r == 0 })
+	}
 	var env []string
 	for _, e := range os.Environ() {
 		if !strings.HasPrefix(e, envWithout+"=") && !strings.HasPrefix(e, envProgram+"=") {
