@@ -26,6 +26,20 @@ func (s *Scheduler) Hold(job jobspec.Name, by record.Requester, why Remark) erro
 	return s.write(row)
 }
 
+// holdForLooking holds the job of a run that left a protected name behind: the
+// next run would find it there and take it for the owner's. It comes before the
+// run's final row, and so before the job's next start. An error is the ledger's,
+// which ends the service's work by itself.
+func (s *Scheduler) holdForLooking(r *run, end record.End) {
+	for _, d := range end.Denials {
+		if d.Code == jobspec.CodeFsProtectedCreated && !d.Expected {
+			s.o.Log.Warn("a job is held", "job", string(r.key.Job), "run", r.id, "code", string(d.Code), "target", d.Target)
+			_ = s.Hold(r.key.Job, s.o.Origin.Self, Remark{})
+			return
+		}
+	}
+}
+
 // Remark is a commitment to free text that is kept under an id beside the
 // outputs. The zero value is no text.
 type Remark struct {

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/scheduler"
+	"github.com/sbxcron/sbxcron/scheduler/schedulertest"
 )
 
 // slowly makes preparations take a while that nobody cuts short, as those do
@@ -66,5 +68,22 @@ func TestAPreparationThatHangsIsRefusedAndGivesItsSeatBack(t *testing.T) {
 		time.Sleep(scheduler.PrepareTime + time.Second)
 		synctest.Wait()
 		w.want("refused hangs 30T12:01 refused sbx_setup_failed", "started waits 30T12:01", "finished waits 30T12:01 succeeded")
+	})
+}
+
+func TestAJobThatLeftAProtectedNameIsHeldByTheService(t *testing.T) {
+	inWorld(t, "2026-11-30T12:00:30Z", func(w *world) {
+		w.box.Payload = func(p *schedulertest.Process) record.End {
+			end := p.End(record.OutcomeDenied)
+			end.Denials = []record.Denial{{Code: jobspec.CodeFsProtectedCreated, Target: "/srv/.git", Count: 1}}
+			return end
+		}
+		e := w.job("plants", "* * * * *", "UTC")
+		w.jobs.Set(e)
+		w.boot()
+		w.pass(time.Minute)
+		w.pass(time.Minute)
+		w.want("started plants 30T12:01", "held plants", "finished plants 30T12:01 denied", "held plants 30T12:02 held job_held")
+		w.covered(e, w.clock.Now())
 	})
 }

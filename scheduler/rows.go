@@ -14,6 +14,7 @@ type Origin struct {
 	Boot    string // kernel boot id
 	Version string // of sbxcron
 	PID     int64
+	Self    record.Requester // the service, where it holds a job by itself
 }
 
 // rows makes leaves.

@@ -175,6 +175,7 @@ func (s *Scheduler) finish(r *run, end record.End) *record.Leaf {
 	if err != nil {
 		end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeAuditUnavailable, Target: "output", Detail: err.Error()})
 	}
+	s.holdForLooking(r, end)
 	return s.rows.finished(r, s.haltOf(r), end, sealed)
 }
 
