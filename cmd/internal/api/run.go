@@ -44,6 +44,9 @@ type Run struct {
 	Resources    *Resources        `json:"resources,omitempty"`
 	Outputs      []Output          `json:"outputs"`
 	Leaf         int64             `json:"leaf"` // index of the final line, or of started
+	// Principal signed the op of the row; rights follow it. A job's name may
+	// belong to somebody else by now.
+	Principal jobspec.Principal `json:"-"`
 }
 
 // Reason is one cause, with what to do about it.

@@ -136,7 +136,7 @@ func (d *daemon) openScheduler() error {
 	d.sched, err = scheduler.New(scheduler.Options{
 		Jobs: p, Verifier: p, Examiner: p, Ledger: d.Parts.Ledger(p), Finisher: p, History: history{d.svc.Engine},
 		Clock: clock, Alarm: d.Parts.Alarm(clock), After: time.After, Random: rand.Reader,
-		Origin:      scheduler.Origin{Host: host, Boot: BootID(), Version: d.Version, PID: int64(os.Getpid())},
+		Origin:      scheduler.Origin{Host: host, Boot: BootID(), Version: d.Version, PID: int64(os.Getpid()), Self: requester(d.Site.UID)},
 		MaxParallel: d.MaxParallel, Drain: d.Drain, Log: d.Log,
 	})
 	if err != nil {
@@ -170,10 +170,12 @@ func (d *daemon) serve(ctx context.Context, signals <-chan os.Signal) error {
 	defer unlink()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
-	web := newHTTP(&server{svc: d.svc, who: d.rights(), meter: newMeter()})
+	who := d.rights()
+	web := newHTTP(&server{svc: d.svc, who: who, meter: newMeter()})
+	guests := newCrowd(l, who.master)
 	var all sync.WaitGroup
 	served := make(chan error, 1)
-	all.Go(func() { served <- web.Serve(l) })
+	all.Go(func() { served <- web.Serve(guests) })
 	all.Go(func() { d.prune(ctx) })
 	all.Go(func() { d.obey(ctx, signals, stop) })
 	d.Log.Info("service ready", "state", d.Site.State, "socket", d.Site.Socket(), "pid", os.Getpid())

@@ -56,6 +56,7 @@ func (e *Engine) apiRun(row store.RunRow) api.Run {
 		Backend: first.Backend, Layers: orEmpty(first.Layers), Probe: first.Probe, SameUID: first.SameUID, UID: first.UID,
 		Verdicts: first.Verdicts, Weaker: orEmpty(first.Weaker), Denials: []api.Denial{}, Outputs: []api.Output{}, Leaf: row.Index(),
 	}
+	r.Principal = e.signer(row)
 	if first.Slot != nil {
 		r.Slot = first.Slot.String()
 	}
@@ -77,6 +78,22 @@ func (e *Engine) apiRun(row store.RunRow) api.Run {
 	}
 	e.addEnd(&r, row.Final)
 	return r
+}
+
+// signer is whose op a row is about: by the chain, which is proven, else by the
+// row itself. A row about no op is about the name, and so about its owner of now.
+func (e *Engine) signer(row store.RunRow) jobspec.Principal {
+	first := row.First()
+	if first.Op.IsZero() {
+		return e.Owner(first.Job)
+	}
+	if chain, err := e.opened(); err == nil {
+		digest, _ := chain.State().Digest(first.Seq)
+		if op, ok := chain.State().Head(first.Seq); ok && digest == first.Op {
+			return op.Principal
+		}
+	}
+	return first.Principal
 }
 
 // settled reads a row once more that has no end though its run is over: the end
