@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -65,7 +66,7 @@ func (b *bench) run(args ...string) int {
 		Ports: Ports{
 			Service: func(context.Context, string) (api.Service, error) { return b.svc, b.svc.errs["open"] },
 			Site:    func(string) (Site, error) { return b.site, nil },
-			Folders: func(root string) (store.Dirs, error) { return store.RootDirs(root, uid()) },
+			Folders: func(root string) (store.Dirs, error) { return store.RootDirs(root, os.Getuid()) },
 			Key:     func(context.Context, keysource.Source) (keysource.Signer, error) { return b.key, nil },
 			Probes:  func(context.Context, string) (doctor.Facts, error) { return b.site.facts, nil },
 			Daemon:  func(_ context.Context, o DaemonOptions) error { b.daemon = append(b.daemon, o); return nil },
