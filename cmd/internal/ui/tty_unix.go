@@ -47,32 +47,35 @@ func (t *tty) Line(prompt string) (string, error) {
 	return "", fmt.Errorf("line is longer than %d bytes", len(line))
 }
 
+// Secret switches the echo off before it shows the prompt, so that nothing typed
+// ahead is seen. The terminal is raw meanwhile: interrupt is a byte, not a signal.
 func (t *tty) Secret(prompt string) ([]byte, error) {
+	fd := int(t.f.Fd())
+	before, err := term.MakeRaw(fd)
+	if err != nil {
+		return nil, err
+	}
+	defer term.Restore(fd, before)
+	stop := restoreOnSignal(fd, before)
+	defer stop()
 	if _, err := io.WriteString(t.f, prompt); err != nil {
 		return nil, err
 	}
-	stop := t.restoreOnSignal()
-	defer stop()
-	secret, err := term.ReadPassword(int(t.f.Fd()))
-	fmt.Fprintln(t.f)
+	secret, err := readSecret(t.f)
+	fmt.Fprint(t.f, "\r\n")
 	return secret, err
 }
 
-// restoreOnSignal gives the terminal its echo back before an interrupt ends the
-// process, which term.ReadPassword does not do. stop must be called.
-func (t *tty) restoreOnSignal() (stop func()) {
-	fd := int(t.f.Fd())
-	before, err := term.GetState(fd)
-	if err != nil {
-		return func() {}
-	}
+// restoreOnSignal gives the terminal its echo back before a signal from outside
+// ends the process. stop must be called.
+func restoreOnSignal(fd int, before *term.State) (stop func()) {
 	signals, done := make(chan os.Signal, 1), make(chan struct{})
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
 		defer close(done)
 		if _, ok := <-signals; ok {
 			_ = term.Restore(fd, before) // the process ends either way
-			os.Exit(128 + int(syscall.SIGINT))
+			os.Exit(128 + int(syscall.SIGTERM))
 		}
 	}()
 	return func() {

@@ -150,3 +150,16 @@ func TestNothingIsAskedWithoutATerminal(t *testing.T) {
 		}
 	}
 }
+
+func TestASecretIsReadToItsLineEndOnly(t *testing.T) {
+	for in, want := range map[string]string{"pw\rnext": "pw", "pw\n": "pw", "\r": "", "px\x7fw\r": "pw", "\x7fpw\r": "pw", "wrong\x15pw\r": "pw"} {
+		if got, err := readSecret(strings.NewReader(in)); string(got) != want || err != nil {
+			t.Errorf("%q: %q, %v, want %q", in, got, err, want)
+		}
+	}
+	for _, in := range []string{"", "pw", "p\x03w\r", "\x04", strings.Repeat("x", maxSecret+1) + "\r"} {
+		if got, err := readSecret(strings.NewReader(in)); err == nil || len(got) != 0 {
+			t.Errorf("%.10q: %q, want an error", in, got)
+		}
+	}
+}
