@@ -150,22 +150,31 @@ func (s *server) acting(r *http.Request, uid int, what string) (jobspec.Name, er
 	return s.permitted(r, uid, what, s.who.mayAct)
 }
 
-// permitted asks for the rights first: whoever may not read a job does not learn
-// whether it exists.
+// permitted asks for the rights. Whether a job exists is no secret: whoever may
+// connect may list.
 func (s *server) permitted(r *http.Request, uid int, what string, may func(int, jobspec.Principal) bool) (jobspec.Name, error) {
 	name, err := jobspec.ParseName(r.PathValue("name"))
 	if err != nil {
 		return "", api.New(jobspec.CodeSpecMalformed, err.Error())
 	}
-	if !may(uid, s.svc.principalOf(name)) {
+	owner := s.svc.Owner(name)
+	switch {
+	case owner == "":
+		return "", api.New(jobspec.CodeJobUnknown, "no job "+strconv.Quote(string(name)))
+	case !may(uid, owner):
 		return "", forbidden(uid, what+" job "+strconv.Quote(string(name)))
 	}
 	return name, nil
 }
 
+// job shows one job to whoever may read it. Of a removed one everybody learns the
+// revision: whoever adds that name again goes on from it.
 func (s *server) job(r *http.Request, uid int) (any, error) {
 	name, err := s.reading(r, uid, "show")
 	if err != nil {
+		if rev, gone := s.svc.Tombstone(jobspec.Name(r.PathValue("name"))); gone {
+			return api.JobDetail{Job: api.Job{Job: jobspec.Name(r.PathValue("name")), Revision: rev, State: string(jobspec.JobRemoved), Flags: []string{}}}, nil
+		}
 		return nil, err
 	}
 	return s.svc.Job(r.Context(), name)
@@ -219,7 +228,7 @@ func (s *server) history(r *http.Request, uid int) (any, error) {
 		return nil, err
 	}
 	seen := s.visible(uid, rows)
-	if query.Job != "" && len(seen) == 0 && !s.who.mayRead(uid, s.svc.principalOf(query.Job)) {
+	if query.Job != "" && len(seen) == 0 && !s.who.mayRead(uid, s.svc.Owner(query.Job)) {
 		return nil, forbidden(uid, "read the history of job "+strconv.Quote(string(query.Job)))
 	}
 	return seen, nil

@@ -78,9 +78,6 @@ func (s *Service) Changed() {
 	}
 }
 
-// principalOf is whose job that is, removed ones included; "" for none.
-func (s *Service) principalOf(name jobspec.Name) jobspec.Principal { return s.Owner(name) }
-
 func requester(uid int) record.Requester { return record.Requester{UID: int64(uid), Root: uid == 0} }
 
 // Status adds what only the service knows.

@@ -355,3 +355,13 @@ func (e *Engine) Proven() error {
 	_, err := e.opened()
 	return err
 }
+
+// Tombstone is the last revision of a job that was removed.
+func (e *Engine) Tombstone(name jobspec.Name) (revision int64, removed bool) {
+	chain, err := e.opened()
+	if err != nil {
+		return 0, false
+	}
+	j, known := chain.State().View.Job(name)
+	return j.Revision, known && j.State == jobspec.JobRemoved
+}

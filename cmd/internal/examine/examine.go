@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"os/user"
 	"path/filepath"
 	"runtime"
@@ -132,11 +133,12 @@ func LookupUser(name string) (jobspec.RunAs, bool) {
 	return jobspec.RunAs{User: u.Username, UID: uid, GID: gid}, true
 }
 
-// account is whose rights open the spec's paths: in user mode our own, in
-// system mode never root's.
+// account is whose rights open the spec's paths: our own where we are not root,
+// else never root's. An owner who is not root adds a job with what that owner
+// can see; the service looks again at each trigger, with the job's account.
 func (x *Examiner) account(op *jobspec.Op, uid int) pin.Account {
-	if !x.Site.System() {
-		return pin.Account{UID: x.Site.UID}
+	if own := os.Geteuid(); own != 0 {
+		return pin.Account{UID: own}
 	}
 	if op.Spec != nil && !op.Spec.RunAs.IsZero() {
 		return pin.Account{UID: op.Spec.RunAs.UID, GID: op.Spec.RunAs.GID, Drop: true}
