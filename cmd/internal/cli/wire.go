@@ -90,24 +90,11 @@ func (w wiring) engine(site config.Site) (api.Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := engine.Open(engine.Options{Site: site, Clock: w.now, BootID: bootID(), Version: w.version, Examiner: x,
-		Outputs: store.NewOutputs(site.Dirs, nil), Disk: store.RealDisk{}})
-	if err != nil {
-		done()
-		return nil, err
+	open := func() (*engine.Engine, error) {
+		return engine.Open(engine.Options{Site: site, Clock: w.now, BootID: bootID(), Version: w.version, Examiner: x,
+			Outputs: store.NewOutputs(site.Dirs, nil), Disk: store.RealDisk{}})
 	}
-	return &ownEngine{e, done}, nil
-}
-
-// ownEngine gives back what its examiner held, too.
-type ownEngine struct {
-	*engine.Engine
-	done func()
-}
-
-func (e *ownEngine) Close() error {
-	defer e.done()
-	return e.Engine.Close()
+	return engine.NewVisitor(open, func() error { done(); return nil }), nil
 }
 
 // examiner looks at specs with the rights of this process.

@@ -194,18 +194,10 @@ func serviceOn(clock shiftedClock, s *steps) func(context.Context, string) (api.
 			return nil, err
 		}
 		x := &examine.Examiner{Site: site, Sandbox: b, Cache: pin.NewCache(clock.Now), Bwrap: bwrap.Program, Binary: binary, Now: clock.Now}
-		e, err := engine.Open(engine.Options{Site: site, Clock: clock.Now, BootID: daemon.BootID(), Version: "e2e", Examiner: x,
-			Outputs: store.NewOutputs(site.Dirs, nil), Disk: steppedDisk{store.RealDisk{}, s}})
-		if err != nil {
-			return nil, errors.Join(err, b.Close(), os.RemoveAll(dir))
+		open := func() (*engine.Engine, error) {
+			return engine.Open(engine.Options{Site: site, Clock: clock.Now, BootID: daemon.BootID(), Version: "e2e", Examiner: x,
+				Outputs: store.NewOutputs(site.Dirs, nil), Disk: steppedDisk{store.RealDisk{}, s}})
 		}
-		return &closing{e, func() error { return errors.Join(b.Close(), os.RemoveAll(dir)) }}, nil
+		return engine.NewVisitor(open, func() error { return errors.Join(b.Close(), os.RemoveAll(dir)) }), nil
 	}
 }
-
-type closing struct {
-	*engine.Engine
-	more func() error
-}
-
-func (c *closing) Close() error { return errors.Join(c.Engine.Close(), c.more()) }

@@ -280,15 +280,18 @@ func (e *Engine) writing() (*store.Writer, func(), error) {
 	return e.writer, func() {}, nil
 }
 
+// takeOver takes the lock. It gives its files back before it waits: who holds the
+// lock waits for them in turn.
 func (e *Engine) takeOver() error {
-	lock, err := store.TryLock(e.site.Dirs, lockWait)
-	if err != nil {
-		return err
-	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if err := e.closeAll(); err != nil {
-		return errors.Join(err, lock.Close())
+		return err
+	}
+	lock, err := store.TryLock(e.site.Dirs, lockWait)
+	if err != nil {
+		e.chainErr = e.openUnlocked()
+		return err
 	}
 	e.lock, e.chainErr = lock, nil
 	if err := e.openUnlocked(); err != nil {
