@@ -47,13 +47,14 @@ type wiring struct {
 // else the caller's own, else, for somebody who has none, that of root.
 func locate(root string) (config.Site, error) {
 	site, err := config.Find(root)
-	if err != nil || root != "" || site.System() {
+	if root != "" || err == nil && site.System() {
 		return site, err
 	}
-	if system := config.System(); !exists(site.Host()) && !exists(site.ChainDB()) && exists(system.Host()) {
+	own := err == nil && (exists(site.Host()) || exists(site.ChainDB())) // an account need not have a home
+	if system := config.System(); !own && exists(system.Host()) {
 		return system, nil
 	}
-	return site, nil
+	return site, err
 }
 
 // owns reports whether the caller may open the files of site.
