@@ -79,7 +79,7 @@ sed -i '$d' work/report/report.sh
 
 title "Places that no job gets, words that do not exist"
 open
-lines=6 call sbxcron add bad --schedule @daily --cwd root --tier workspace --yes -- ./report.sh
+lines=6 call sbxcron add bad --schedule @daily --cwd root --tier workspace --yes -- /usr/bin/true
 lines=6 call sbxcron add bad --schedule @daily --cwd work/report --tier full --yes -- ./report.sh
 lines=6 call sbxcron add bad --schedule @daily --cwd work/report --yes -- su -c ./report.sh
 lines=8 call sbxcron add bad --schedule @daily --cwd work/report --yes -- sh -c 'echo hello'
