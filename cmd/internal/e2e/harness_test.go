@@ -10,8 +10,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -34,6 +36,7 @@ type house struct {
 	env  []string
 	wrap []string // a program that starts every command, in a place of its own
 	args []string // flags of the service
+	exe  string   // the program; "": this binary
 }
 
 // newHouse makes an installation with an owner "alice".
@@ -126,7 +129,11 @@ const noRaceWait = "GORACE=atexit_sleep_ms=0"
 
 // command is one call of the program, not started.
 func (h *house) command(env []string, args ...string) *exec.Cmd {
-	call := append(append(h.wrap, "/proc/"+strconv.Itoa(os.Getpid())+"/exe", "--root", h.root), args...)
+	exe := h.exe
+	if exe == "" {
+		exe = "/proc/" + strconv.Itoa(os.Getpid()) + "/exe"
+	}
+	call := append(append(slices.Clone(h.wrap), exe, "--root", h.root), args...)
 	cmd := exec.Command(call[0], call[1:]...)
 	cmd.Env = append(append([]string{envMain + "=1", "PATH=/usr/local/bin:/usr/bin:/bin", noRaceWait}, h.env...), env...)
 	cmd.Dir = h.dir
@@ -239,7 +246,25 @@ type service struct {
 	h    *house
 	cmd  *exec.Cmd
 	done chan error
-	log  *bytes.Buffer
+	log  *journal
+}
+
+// journal is what the service says, to be read while it goes on.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
 }
 
 // start starts the service and waits until it answers.
@@ -253,7 +278,7 @@ func (h *house) start(env ...string) *service {
 // launch starts the service and does not wait.
 func (h *house) launch(env ...string) *service {
 	h.t.Helper()
-	s := &service{h: h, done: make(chan error, 1), log: &bytes.Buffer{}}
+	s := &service{h: h, done: make(chan error, 1), log: &journal{}}
 	s.cmd = h.command(env, append([]string{"daemon"}, h.args...)...)
 	s.cmd.Stderr = s.log
 	if err := s.cmd.Start(); err != nil {

@@ -72,7 +72,7 @@ func (p shipped) run(env []string, args ...string) result {
 // under starts its service on a machine of the condition, with this environment.
 func (p shipped) under(c condition, env []string, args ...string) *service {
 	p.h.t.Helper()
-	s := &service{h: p.h, done: make(chan error, 1), log: &bytes.Buffer{}}
+	s := &service{h: p.h, done: make(chan error, 1), log: &journal{}}
 	s.cmd = exec.Command("/proc/self/exe", append([]string{"--root", p.h.root, "daemon"}, args...)...)
 	s.cmd.Dir, s.cmd.Stderr = p.h.dir, s.log
 	s.cmd.Env = []string{c.env(), envProgram + "=" + p.path, envGiven + "=" + p.h.put(filepath.Join(p.h.dir, "environment"), strings.Join(env, "\x00"), 0o644)}
