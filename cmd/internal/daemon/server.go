@@ -157,8 +157,10 @@ func (s *server) permitted(r *http.Request, uid int, what string, may func(int, 
 	if err != nil {
 		return "", api.New(jobspec.CodeSpecMalformed, err.Error())
 	}
-	owner := s.svc.Owner(name)
+	owner, broken := s.svc.Owner(name), s.svc.Proven()
 	switch {
+	case owner == "" && broken != nil:
+		return "", broken // nobody can tell whether there is such a job
 	case owner == "":
 		return "", api.New(jobspec.CodeJobUnknown, "no job "+strconv.Quote(string(name)))
 	case !may(uid, owner):
