@@ -112,7 +112,7 @@ func (s *Scheduler) Cancel(id string, by record.Requester) error {
 	r := s.find(id)
 	if r == nil {
 		s.mu.Unlock()
-		return refusal(jobspec.CodeJobUnknown, "no run "+id+" is alive")
+		return refusal(jobspec.CodeRunUnknown, "no run "+id+" is alive")
 	}
 	end := s.stopRun(r, &halt{code: jobspec.CodeCanceled, by: &by})
 	s.mu.Unlock()

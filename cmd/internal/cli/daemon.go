@@ -37,5 +37,6 @@ func (a *App) daemon(ctx context.Context, o DaemonOptions) error {
 		return usageError("--drain %s: want 0 to 24h", o.Drain)
 	}
 	o.Root = a.flags.root
+	o.Drain = max(o.Drain, time.Nanosecond) // --drain 0 is none, and not the scheduler's default
 	return a.Ports.Daemon(ctx, o)
 }
