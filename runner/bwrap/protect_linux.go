@@ -56,7 +56,25 @@ func openProtected(dir *os.File, name, path string) (*os.File, error) {
 	if err != nil {
 		return nil, refusal(jobspec.CodeFsDeniedProtected, path, "protected name %q cannot be held: %v; a link cannot be bound read-only, replace it by what it points to", path, err)
 	}
-	return os.NewFile(uintptr(fd), path), nil
+	f := os.NewFile(uintptr(fd), path)
+	if err := onlyName(f, path); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// onlyName refuses a protected file that has a second name: bound read-only
+// under this one, it could be changed through the other.
+func onlyName(f *os.File, path string) error {
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
+		return fmt.Errorf("look at %s: %w", path, err)
+	}
+	if st.Mode&unix.S_IFMT == unix.S_IFREG && st.Nlink > 1 {
+		return refusal(jobspec.CodeFsDeniedProtected, path, "protected name %q has %d hard links and could be changed through another; replace it by a copy", path, st.Nlink)
+	}
+	return nil
 }
 
 func closeGuards(all []guarded) {
