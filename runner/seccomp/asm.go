@@ -49,7 +49,7 @@ func (p Program) Bytes() []byte {
 // and golden files. A number that is compared with the call's own gets its name.
 func (a Arch) Dump(p Program) string {
 	names := map[uint32]string{}
-	for _, n := range numbers() {
+	for _, n := range numbers {
 		if nr, err := a.Number(n.name); err == nil {
 			names[nr] = n.name
 		}

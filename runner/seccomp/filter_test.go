@@ -52,7 +52,7 @@ func TestNumbersAreThoseOfTheKernel(t *testing.T) {
 	}
 	for _, a := range []Arch{AMD64, ARM64} {
 		table := kernelTable(t, filepath.Join(strings.TrimSpace(string(dir)), "unix", "zsysnum_linux_"+string(a)+".go"))
-		for _, n := range numbers() {
+		for _, n := range numbers {
 			got, err := a.Number(n.name)
 			want, exists := table[n.name]
 			if n.name == "newfstatat" && !exists {
