@@ -169,13 +169,14 @@ func (s *server) permitted(r *http.Request, uid int, what string, may func(int, 
 	return name, nil
 }
 
-// job shows one job to whoever may read it. Of a removed one everybody learns the
-// revision: whoever adds that name again goes on from it.
+// job shows one job to whoever may read it. Of a removed one everybody learns
+// what list would have told and the revision: whoever adds the name again goes on
+// from it.
 func (s *server) job(r *http.Request, uid int) (any, error) {
 	name, err := s.reading(r, uid, "show")
 	if err != nil {
-		if rev, gone := s.svc.Tombstone(jobspec.Name(r.PathValue("name"))); gone {
-			return api.JobDetail{Job: api.Job{Job: jobspec.Name(r.PathValue("name")), Revision: rev, State: string(jobspec.JobRemoved), Flags: []string{}}}, nil
+		if d, gone := s.svc.Tombstone(jobspec.Name(r.PathValue("name"))); gone {
+			return d, nil
 		}
 		return nil, err
 	}

@@ -213,7 +213,7 @@ func (e *Engine) find(name jobspec.Name) (shown, error, error) {
 func (e *Engine) Job(_ context.Context, name jobspec.Name) (api.JobDetail, error) {
 	s, broken, err := e.find(name)
 	if err != nil {
-		if d, ok := e.tombstone(name); ok {
+		if d, ok := e.Tombstone(name); ok {
 			return d, nil
 		}
 		return api.JobDetail{}, err
@@ -232,8 +232,8 @@ func (e *Engine) Job(_ context.Context, name jobspec.Name) (api.JobDetail, error
 	return d, e.verifyDetail(&d, s.Job)
 }
 
-// tombstone is what is left of a removed job: its revision never restarts.
-func (e *Engine) tombstone(name jobspec.Name) (api.JobDetail, bool) {
+// Tombstone is what is left of a removed job: its revision never restarts.
+func (e *Engine) Tombstone(name jobspec.Name) (api.JobDetail, bool) {
 	chain, err := e.opened()
 	if err != nil {
 		return api.JobDetail{}, false
@@ -354,14 +354,4 @@ func (e *Engine) Owner(name jobspec.Name) jobspec.Principal {
 func (e *Engine) Proven() error {
 	_, err := e.opened()
 	return err
-}
-
-// Tombstone is the last revision of a job that was removed.
-func (e *Engine) Tombstone(name jobspec.Name) (revision int64, removed bool) {
-	chain, err := e.opened()
-	if err != nil {
-		return 0, false
-	}
-	j, known := chain.State().View.Job(name)
-	return j.Revision, known && j.State == jobspec.JobRemoved
 }
