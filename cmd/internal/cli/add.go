@@ -138,7 +138,7 @@ func (a *App) consider(ctx context.Context, site Site, d *jobspec.Draft, p place
 	if err != nil {
 		return candidate{}, err
 	}
-	in.Op = op
+	in.Op, in.Jobs = op, p.othersOf(op.Principal, op.Job)
 	return candidate{op: op, input: in, decision: jobspec.Decide(jobspec.PhaseAdd, in)}, nil
 }
 

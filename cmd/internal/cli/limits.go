@@ -59,12 +59,26 @@ func setLimit(l *jobspec.Limits, text string) error {
 		}
 		n, ok := f.kind.parse(value)
 		if !ok || n <= 0 {
-			return usageError("--limit %q: %q is no such value", text, value)
+			return usageError("--limit %q: want %s", text, f.kind.words())
 		}
 		*f.field(l) = n
 		return nil
 	}
 	return usageError("--limit %q: the limits are %s", text, limitNames())
+}
+
+// words say how a value is written.
+func (k limitKind) words() string {
+	switch k {
+	case bytesLimit:
+		return "a size above zero, such as 64KiB, 512MiB or 2GiB"
+	case spanLimit:
+		return "a span of whole seconds, such as 30s or 15m"
+	case cpuLimit:
+		return "a number of cores above zero, such as 1.5"
+	default:
+		return "a whole number above zero"
+	}
 }
 
 func (k limitKind) parse(value string) (int64, bool) {

@@ -18,6 +18,18 @@ type place struct {
 	head api.Head
 	now  time.Time // the service's effective time, never before the last op
 	job  *api.Job  // nil: never heard of
+	all  []api.Job // that are there
+}
+
+// othersOf counts the jobs of a principal beside the named one.
+func (p place) othersOf(who jobspec.Principal, name jobspec.Name) int64 {
+	var n int64
+	for _, j := range p.all {
+		if j.Principal == who && j.Job != name {
+			n++
+		}
+	}
+	return n
 }
 
 // findPlace asks the service for the head, holds it against the pin, and looks
@@ -34,7 +46,10 @@ func (a *App) findPlace(ctx context.Context, svc api.Service, site Site, name jo
 	if last := head.Created.Time(); p.now.Before(last) {
 		p.now = last
 	}
-	p.job, err = findJob(ctx, svc, name)
+	if p.all, err = svc.Jobs(ctx); err != nil {
+		return place{}, err
+	}
+	p.job, err = findJob(ctx, svc, p.all, name)
 	return p, err
 }
 
@@ -42,11 +57,7 @@ func (a *App) findPlace(ctx context.Context, svc api.Service, site Site, name jo
 // may have been removed: then its revision goes on, which only show tells, and
 // only to those who may see it. To anybody else it is a new name; the chain
 // refuses it if it is not.
-func findJob(ctx context.Context, svc api.Service, name jobspec.Name) (*api.Job, error) {
-	jobs, err := svc.Jobs(ctx)
-	if err != nil {
-		return nil, err
-	}
+func findJob(ctx context.Context, svc api.Service, jobs []api.Job, name jobspec.Name) (*api.Job, error) {
 	for _, j := range jobs {
 		if j.Job == name {
 			return &j, nil
