@@ -170,14 +170,8 @@ func (b *Backend) tryUserNamespace(a runner.Account) error {
 		return err
 	}
 	defer null.Close()
-	var proc *os.Process
-	var startErr error
-	err = b.spawn.do(func() {
-		proc, startErr = os.StartProcess(prog.path(), []string{"bwrap", "--unshare-user", "--ro-bind", "/", "/", "/bin/true"}, &os.ProcAttr{
-			Dir: "/", Env: []string{}, Files: []*os.File{null, null, null},
-			Sys: &syscall.SysProcAttr{Credential: credential(a), Pdeathsig: syscall.SIGKILL, Setsid: true}})
-	})
-	if err = errors.Join(err, startErr); err != nil {
+	proc, err := b.spawn.start(prog, []string{"bwrap", "--unshare-user", "--ro-bind", "/", "/", "/bin/true"}, []*os.File{null, null, null}, credential(a))
+	if err != nil {
 		return err
 	}
 	state, err := proc.Wait()

@@ -14,11 +14,6 @@ import (
 // Program is the only sandbox program that this backend runs.
 const Program = "/usr/bin/bwrap"
 
-// highFD is where the program's descriptor lives: above every number that the
-// files of a run get in the child, so that none of them can take its place
-// between fork and exec.
-const highFD = 400
-
 // program is the opened bwrap.
 type program struct {
 	file   *os.File
@@ -34,15 +29,11 @@ func openProgram(path string) (*program, error) {
 	if err != nil {
 		return nil, &problem{jobspec.CodeSbxBackendMissing, fmt.Sprintf("open %s: %v", path, err), "install bubblewrap anew"}
 	}
-	defer unix.Close(fd)
+	f := os.NewFile(uintptr(fd), path)
 	if err := checkProgram(fd, path); err != nil {
+		f.Close()
 		return nil, err
 	}
-	high, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, highFD)
-	if err != nil {
-		return nil, &problem{jobspec.CodeSbxResource, fmt.Sprintf("duplicate the descriptor of %s: %v", path, err), "raise the limit of open files of the service to 1024 at least"}
-	}
-	f := os.NewFile(uintptr(high), path)
 	h := sha256.New()
 	if _, err := io.Copy(h, io.NewSectionReader(f, 0, 1<<30)); err != nil {
 		f.Close()
@@ -69,9 +60,6 @@ func checkProgram(fd int, path string) error {
 	}
 	return nil
 }
-
-// path names the open file for the child between fork and exec.
-func (p *program) path() string { return fmt.Sprintf("/proc/self/fd/%d", p.file.Fd()) }
 
 // problem is why the backend does not work here, and what to do about it.
 type problem struct {

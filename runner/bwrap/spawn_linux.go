@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"syscall"
 
@@ -97,14 +98,21 @@ func (s *spawner) do(f func()) error {
 // close ends the thread, and with it every sandbox that it started.
 func (s *spawner) close() { s.once.Do(func() { close(s.stop) }) }
 
-// start starts a program by its descriptor with exactly these files, nothing in
-// its environment, and the ids of the account.
+// start starts a program by its descriptor with exactly these files and its own
+// behind them, nothing in its environment, and the ids of the account.
+//
+// The program is one of the files because only these have a number that can be
+// relied on at exec: os.StartProcess moves files about in the child, and every
+// other number may mean a file of the job by then, which would run in place of
+// bwrap. It did, for a job with 400 files.
 func (s *spawner) start(p *program, argv []string, files []*os.File, cred *syscall.Credential) (*os.Process, error) {
 	var proc *os.Process
 	var startErr error
+	all := append(slices.Clone(files), p.file)
+	path := fmt.Sprintf("/proc/self/fd/%d", len(all)-1)
 	err := s.do(func() {
-		proc, startErr = os.StartProcess(p.path(), argv, &os.ProcAttr{
-			Dir: "/", Env: []string{}, Files: files,
+		proc, startErr = os.StartProcess(path, argv, &os.ProcAttr{
+			Dir: "/", Env: []string{}, Files: all,
 			Sys: &syscall.SysProcAttr{Credential: cred, Pdeathsig: syscall.SIGKILL, Setsid: true},
 		})
 	})
