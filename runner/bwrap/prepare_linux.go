@@ -114,8 +114,7 @@ func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) erro
 	if r.init, err = unix.PidfdOpen(initPID, 0); err != nil {
 		return fmt.Errorf("hold the sandbox's init: %w", err)
 	}
-	stop := context.AfterFunc(ctx, r.kill) // not before: see killEarly
-	defer stop()
+	defer r.killAtEnd(ctx)() // not before: see killEarly
 	var msg [stub.MessageSize]byte
 	if _, err := io.ReadFull(r.pipes.status, msg[:]); err != nil {
 		return r.setupError(fmt.Errorf("the stub said nothing: %w", err))
@@ -137,6 +136,22 @@ func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) erro
 		return err
 	}
 	return errors.Join(ctx.Err(), r.pipes.status.SetReadDeadline(time.Time{}), r.pipes.json.SetReadDeadline(time.Time{}))
+}
+
+// killAtEnd kills the init, and all with it, when ctx ends. What it returns ends
+// that, and waits for a kill that has begun: the descriptor may be another's
+// once the run is released.
+func (r *run) killAtEnd(ctx context.Context) (stop func()) {
+	init, done := r.init, make(chan struct{})
+	undo := context.AfterFunc(ctx, func() {
+		defer close(done)
+		r.signal(init, unix.SIGKILL)
+	})
+	return func() {
+		if !undo() {
+			<-done
+		}
+	}
 }
 
 // readChild reads bwrap's first status document, which names its child: the
