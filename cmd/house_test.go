@@ -2,6 +2,7 @@ package cmd_test
 
 import (
 	"encoding/json"
+	"go/ast"
 	"go/parser"
 	"go/token"
 	"io"
@@ -148,6 +149,28 @@ func TestEveryPackageSaysWhatItPromises(t *testing.T) {
 		}
 		if !found {
 			t.Errorf("%s has no package comment", p.ImportPath)
+		}
+	}
+}
+
+// Whoever turns an error into a status looks for Code() string. A method of
+// another type would make a refusal look like a defect of ours.
+func TestEveryErrorGivesItsCodeAsText(t *testing.T) {
+	for _, p := range list(t) {
+		for _, f := range p.GoFiles {
+			file, err := parser.ParseFile(token.NewFileSet(), filepath.Join(p.Dir, f), nil, parser.SkipObjectResolution)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, d := range file.Decls {
+				fn, ok := d.(*ast.FuncDecl)
+				if !ok || fn.Recv == nil || fn.Name.Name != "Code" || fn.Type.Params.NumFields() != 0 || fn.Type.Results.NumFields() != 1 {
+					continue
+				}
+				if id, ok := fn.Type.Results.List[0].Type.(*ast.Ident); !ok || id.Name != "string" {
+					t.Errorf("%s: Code() in %s does not return string", p.ImportPath, f)
+				}
+			}
 		}
 	}
 }

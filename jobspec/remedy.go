@@ -84,7 +84,7 @@ var codeFacts = map[Code]codeFact{
 	CodeSocketOverCeiling:     {ClassPolicy, "name a socket that policy.toml lists for the principal"},
 	CodeCredentialOverCeiling: {ClassPolicy, "name a credential that policy.toml gives the principal"},
 	CodeLimitOverCeiling:      {ClassPolicy, "ask for less, or have the limit of the principal raised in policy.toml"},
-	CodeTTLOverCeiling:        {ClassPolicy, "choose an earlier expiry and renew the job when it comes"},
+	CodeTTLOverCeiling:        {ClassPolicy, "choose an earlier expiry, and sign the job again with replace when it comes"},
 	CodeIntervalTooShort:      {ClassPolicy, "let the job run less often, or have min_interval lowered in policy.toml"},
 	CodeQuotaJobs:             {ClassPolicy, "remove a job, or have max_jobs of the principal raised in policy.toml"},
 	CodeWeakerForbidden:       {ClassPolicy, "leave the weaker choice out and repair what the machine lacks"},

@@ -64,16 +64,12 @@ func reasonOf(err error, otherwise jobspec.Code) record.Reason {
 	return record.Reason{Code: codeOf(err, otherwise), Detail: err.Error()}
 }
 
-// codeOf finds a code. The room that knows bytes and keys knows no jobspec, and
-// gives its codes as plain strings.
+// codeOf finds a code. The room that knows bytes and keys knows no jobspec, so
+// the errors of all rooms give their codes as plain strings.
 func codeOf(err error, otherwise jobspec.Code) jobspec.Code {
-	var coded interface{ Code() jobspec.Code }
+	var coded interface{ Code() string }
 	if errors.As(err, &coded) && coded.Code() != "" {
-		return coded.Code()
-	}
-	var plain interface{ Code() string }
-	if errors.As(err, &plain) && plain.Code() != "" {
-		return jobspec.Code(plain.Code())
+		return jobspec.Code(coded.Code())
 	}
 	return otherwise
 }

@@ -95,7 +95,7 @@ func TestNothingRunsThatTheLedgerDoesNotTake(t *testing.T) {
 			t.Error("a run was let go")
 		}
 		var audit *scheduler.AuditError
-		if err := <-w.ended; !errors.As(err, &audit) || audit.Code() != jobspec.CodeAuditUnavailable || !errors.Is(err, schedulertest.ErrCrashed) {
+		if err := <-w.ended; !errors.As(err, &audit) || jobspec.CodeOf(err) != jobspec.CodeAuditUnavailable || !errors.Is(err, schedulertest.ErrCrashed) {
 			t.Errorf("Run: %v", err)
 		}
 		if _, err := w.s.RunNow("a", operator); !errors.As(err, &audit) {

@@ -194,4 +194,4 @@ func (e *AuditError) Error() string { return "write ledger: " + e.Cause.Error() 
 func (e *AuditError) Unwrap() error { return e.Cause }
 
 // Code is audit_unavailable.
-func (e *AuditError) Code() jobspec.Code { return jobspec.CodeAuditUnavailable }
+func (e *AuditError) Code() string { return string(jobspec.CodeAuditUnavailable) }

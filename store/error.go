@@ -49,7 +49,9 @@ func (e *UninitialisedError) Error() string {
 func (e *UninitialisedError) Code() string { return string(jobspec.CodeInitIncomplete) }
 
 // Hint says what to type.
-func (e *UninitialisedError) Hint() string { return "make one with: sbxcron init" }
+func (e *UninitialisedError) Hint() string {
+	return "make one with: sbxcron init; or name the folder of another with --root"
+}
 
 // LockedError says that another process holds what only one may hold.
 type LockedError struct {

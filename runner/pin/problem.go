@@ -148,7 +148,7 @@ func (t trouble) words(r Request, kind jobspec.FileKind) string {
 	case whySymlink:
 		return fmt.Sprintf("%q leads through a symbolic link to %q; name that path itself", r.Path, readable(t.Real))
 	case whyKind:
-		return fmt.Sprintf("%q is a %s, which cannot be used as %s", r.Path, kind, purpose(r))
+		return fmt.Sprintf("%q is %s, which cannot be used as %s", r.Path, kindWords(kind), purpose(r))
 	case whyTooLarge:
 		return fmt.Sprintf("%q is larger than a bound file may be", r.Path)
 	case whyChanged:
@@ -157,6 +157,17 @@ func (t trouble) words(r Request, kind jobspec.FileKind) string {
 		return fmt.Sprintf("%q is not an absolute, clean path in UTF-8", r.Path)
 	default:
 		return fmt.Sprintf("%q cannot be reached by the account of the job: %s", r.Path, t.cause())
+	}
+}
+
+func kindWords(k jobspec.FileKind) string {
+	switch k {
+	case jobspec.KindRegular:
+		return "a regular file"
+	case jobspec.KindOther:
+		return "something else than a file or folder"
+	default:
+		return "a " + string(k)
 	}
 }
 

@@ -24,12 +24,13 @@ func (e *Error) Error() string {
 // Hint says what to write instead, or is empty.
 func (e *Error) Hint() string { return e.Advice }
 
-// Code is the stable reason: schedule_invalid, or spec_field_later.
-func (e *Error) Code() jobspec.Code {
+// Code is the stable reason: schedule_invalid, or spec_field_later. It is plain
+// text, as of all errors: whoever turns errors into exit statuses looks for that.
+func (e *Error) Code() string {
 	if e.code == "" {
-		return jobspec.CodeScheduleInvalid
+		return string(jobspec.CodeScheduleInvalid)
 	}
-	return e.code
+	return string(e.code)
 }
 
 func shorten(s string) string {

@@ -101,7 +101,7 @@ func TestTextThatOthersReadInSeveralWaysIsRefusedWithAHint(t *testing.T) {
 		if !strings.Contains(err.Error(), c.detail) || !strings.Contains(refused.Hint(), c.hint) {
 			t.Errorf("%q: %v (hint: %s)\nwant %q (hint: %q)", c.expr, err, refused.Hint(), c.detail, c.hint)
 		}
-		if refused.Code() != jobspec.CodeScheduleInvalid {
+		if jobspec.CodeOf(err) != jobspec.CodeScheduleInvalid {
 			t.Errorf("%q: code %s", c.expr, refused.Code())
 		}
 		if strings.IndexFunc(err.Error(), func(r rune) bool { return r < ' ' || r > '~' }) >= 0 {
@@ -197,7 +197,7 @@ func TestSpecsAreReadWithTheirAnchorAndLaterFieldsRefusedByName(t *testing.T) {
 	}
 	var refused *Error
 	if _, err := FromSpec(jobspec.Schedule{At: jobspec.InstantOf(anchor), Timezone: "UTC"}, anchor); !errors.As(err, &refused) ||
-		refused.Code() != jobspec.CodeSpecFieldLater {
+		jobspec.CodeOf(err) != jobspec.CodeSpecFieldLater {
 		t.Errorf("at: %v", err)
 	}
 }

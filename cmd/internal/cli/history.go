@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 )
 
@@ -45,11 +46,31 @@ func (a *App) history(ctx context.Context, o historyOptions, args []string) erro
 		if err != nil {
 			return err
 		}
+		if len(runs) == 0 && q.Job != "" {
+			if err := knownJob(ctx, svc, q.Job); err != nil {
+				return err
+			}
+		}
 		if a.flags.json {
 			return a.items("history", runs)
 		}
 		return a.printRuns(runs)
 	})
+}
+
+// knownJob tells a job that has not run from a name with a typing error. A job
+// that was removed is known by its runs only.
+func knownJob(ctx context.Context, svc api.Service, name jobspec.Name) error {
+	jobs, err := svc.Jobs(ctx)
+	if err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		if j.Job == name {
+			return nil
+		}
+	}
+	return api.New(jobspec.CodeJobUnknown, fmt.Sprintf("no job %q, and no run of one in that time", name))
 }
 
 func (o historyOptions) query(args []string, now time.Time) (q api.HistoryQuery, err error) {

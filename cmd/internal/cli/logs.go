@@ -58,6 +58,9 @@ func (a *App) logs(ctx context.Context, o logsOptions, args []string) error {
 		if err != nil {
 			return err
 		}
+		if r, err := svc.Run(ctx, run, false); err == nil && r.Outcome != "" && !started(r) {
+			a.say("run %s did not start (%s %s): it wrote nothing", run, r.Outcome, why(r))
+		}
 		for _, s := range streams {
 			if err := a.copyStream(ctx, svc, run, s, o.follow); err != nil {
 				return err

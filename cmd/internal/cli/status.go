@@ -24,6 +24,9 @@ func (a *App) status(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		if !st.Service {
+			st = withoutService(st)
+		}
 		if a.flags.json {
 			err = a.item("status", st)
 		} else {
@@ -34,6 +37,17 @@ func (a *App) status(ctx context.Context) error {
 		}
 		return err
 	})
+}
+
+// withoutService adds the problem that the files cannot show: nothing starts
+// while no service runs, however sound they are.
+func withoutService(st api.Status) api.Status {
+	if st.Health == "ok" {
+		st.Health = string(jobspec.CodeServiceDown)
+	}
+	st.Problems = append(st.Problems, api.Reason{Code: jobspec.CodeServiceDown,
+		Detail: "no service is running on these files", Remedy: jobspec.CodeServiceDown.Remedy()})
+	return st
 }
 
 func (a *App) printStatus(st api.Status) {

@@ -41,6 +41,9 @@ func Find(root string) (Site, error) {
 	uid := max(os.Getuid(), 0)
 	if root != "" {
 		d, err := store.RootDirs(root, uid)
+		if errors.Is(err, fs.ErrNotExist) { // no folder, no installation
+			err = &store.UninitialisedError{Conf: filepath.Join(root, "conf")}
+		}
 		return Site{d}, err
 	}
 	if uid == 0 {

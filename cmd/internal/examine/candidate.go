@@ -113,7 +113,7 @@ func findCwd(ctx context.Context, acct pin.Account, path string, f *jobspec.Fact
 	defer set.Close()
 	seen := set.Observation(0)
 	if seen.Problem != "" {
-		return &jobspec.FieldError{Reason: seen.Problem, Field: "cwd", Detail: fmt.Sprintf("%s: %s", jobspec.Quote(path), seen.Detail)}
+		return unusable("cwd", path, seen.Problem, seen.Detail)
 	}
 	f.Cwd = jobspec.Place{Path: seen.Real, UID: seen.UID}
 	f.HasGit = set.File(1) != nil
@@ -157,7 +157,7 @@ func (x *Examiner) bindOne(ctx context.Context, acct pin.Account, t jobspec.Bind
 	defer set.Close()
 	o := set.Observation(0)
 	if o.Problem != "" {
-		return jobspec.Bound{}, nil, &jobspec.FieldError{Reason: o.Problem, Field: string(t.Role), Detail: fmt.Sprintf("%s: %s", jobspec.Quote(t.Typed), o.Detail)}
+		return jobspec.Bound{}, nil, unusable(string(t.Role), t.Typed, o.Problem, o.Detail)
 	}
 	b := jobspec.Bound{Role: t.Role, Typed: t.Typed, Real: o.Real, Size: o.Size, SHA256: o.SHA256,
 		UID: o.UID, Mode: fmt.Sprintf("%04o", o.Mode)}
@@ -184,7 +184,23 @@ func bindError(t jobspec.BindTarget, err error) error {
 	if !ok {
 		return err
 	}
-	return &jobspec.FieldError{Reason: f.Reason, Field: string(t.Role), Detail: fmt.Sprintf("%s: %s", jobspec.Quote(t.Typed), f.Detail)}
+	return unusable(string(t.Role), t.Typed, f.Reason, f.Detail)
+}
+
+// unusable refuses a path of a draft. The codes are those of the trigger, whose
+// remedies speak of what was signed; here nothing is, so some are said anew.
+func unusable(field, typed string, code jobspec.Code, detail string) error {
+	e := &jobspec.FieldError{Reason: code, Field: field, Detail: detail}
+	if quoted := jobspec.Quote(typed); !strings.HasPrefix(detail, quoted) {
+		e.Detail = quoted + ": " + detail
+	}
+	switch code {
+	case jobspec.CodeDriftCwd:
+		e.Remedy = "name a folder that exists"
+	case jobspec.CodeDriftExecMissing:
+		e.Remedy = "name a file that exists: a path begins at the cwd, a bare name of a program is looked for in " + strings.Join(pin.SearchPath(), ", ")
+	}
+	return e
 }
 
 // words reads the schedule once more than needed so that its sentence becomes

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/jobspec"
+)
+
+// What somebody meets who uses sbxcron for the first time.
+
+func TestStatusCallsAServiceThatDoesNotRunAProblem(t *testing.T) {
+	b := newBench(t)
+	b.svc.status = api.Status{Health: "ok"}
+	if code := b.run("--json", "status"); code != 3 || !strings.Contains(b.out.String(), `"health":"service_down"`) {
+		t.Errorf("exit %d, %s", code, b.out.String())
+	}
+	b.svc.status = api.Status{Health: "ok", Service: true, PID: 7}
+	if code := b.run("status"); code != 0 {
+		t.Errorf("exit %d, %s", code, b.out.String())
+	}
+}
+
+func TestHistoryTellsANameWithATypingErrorFromAJobThatDidNotRun(t *testing.T) {
+	b := newBench(t)
+	b.svc.jobs = []api.Job{{Job: "nightly"}}
+	if code := b.run("history", "nightly"); code != 0 || !strings.Contains(b.err.String(), "no runs") {
+		t.Errorf("exit %d, %s", code, b.err.String())
+	}
+	if code := b.run("history", "nihgtly"); code != 4 || !strings.Contains(b.err.String(), `no job "nihgtly"`) {
+		t.Errorf("exit %d, %s", code, b.err.String())
+	}
+}
+
+func TestLogsOfARunThatDidNotStartSaySo(t *testing.T) {
+	b := filledBench(t)
+	refused := api.Run{Run: runID, Job: "nightly", Outcome: "refused", Reasons: []api.Reason{{Code: jobspec.CodeDriftExecHash}}}
+	b.svc.runs = []api.Run{refused}
+	b.svc.output = nil
+	if code := b.run("logs", runID); code != 0 || b.out.Len() != 0 || !strings.Contains(b.err.String(), "did not start (refused drift_exec_hash)") {
+		t.Errorf("exit %d, %q, %q", code, b.out.String(), b.err.String())
+	}
+}
+
+func TestALimitThatCannotBeReadIsToldHowItIsWritten(t *testing.T) {
+	for text, want := range map[string]string{
+		"tmp=1G": "512MiB", "output=0": "512MiB", "pids=many": "whole number", "grace=10": "15m", "grace=0s": "15m", "cpus=x": "1.5",
+	} {
+		b := newBench(t)
+		if code := b.run(line(plainJob, []string{"--limit", text}, command)...); code != 64 || !strings.Contains(b.err.String(), want) {
+			t.Errorf("%s: exit %d, %s", text, code, b.err.String())
+		}
+	}
+}
