@@ -26,7 +26,7 @@ func words() []string {
 	}
 	return append(few, "0", "false", "on", "no", "yes", "never", "null", "nil", "disable", "disabled", "host", "local", "full", "yolo",
 		"auto", "elevated", "allow", "always", "bypass", "danger-full-access", "landlock", "proxy", "*", "-1", "18446744073709551616",
-		"weaker_backend_landlock", "\x01\xff garbage ';--", strings.Repeat("a", 4096))
+		"weaker_backend_landlock", "\x01\xff garbage ';--", strings.Repeat("a", 200))
 }
 
 // share is what of the words the n-th setting is tried with: all in the long
@@ -69,8 +69,8 @@ func (p shipped) variables() []string {
 			p.h.t.Fatal(err)
 		}
 		for _, m := range literal.FindAllSubmatch(source, -1) {
-			if bytes.Contains(text, m[1]) {
-				found[string(m[1])] = true
+			if _, known := found[string(m[1])]; !known {
+				found[string(m[1])] = bytes.Contains(text, m[1])
 			}
 		}
 	}
@@ -79,6 +79,7 @@ func (p shipped) variables() []string {
 			found[string(name.Find(run))] = true
 		}
 	}
+	maps.DeleteFunc(found, func(_ string, linked bool) bool { return !linked })
 	return slices.Sorted(maps.Keys(found))
 }
 
