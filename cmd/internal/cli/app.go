@@ -38,9 +38,9 @@ func (a *App) Run(ctx context.Context, args []string) int {
 	root.SetOut(a.UI.Out)
 	root.SetErr(a.UI.Err)
 	root.SetIn(a.UI.In)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
 	a.flags.json = a.flags.json || asksForJSON(args)
-	return a.finish(err)
+	return a.finish(err, cmd.UseLine())
 }
 
 // Tree is the command tree, for whoever looks at commands and flags. It is not

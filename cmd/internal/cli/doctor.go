@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sbxcron/sbxcron/cmd/internal/api"
 	"github.com/sbxcron/sbxcron/cmd/internal/doctor"
 	"github.com/sbxcron/sbxcron/jobspec"
 )
@@ -23,7 +24,7 @@ func (a *App) doctor(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	checks := doctor.Examine(facts)
+	checks := append(doctor.Examine(facts), a.stateChecks(ctx)...)
 	if a.flags.json {
 		err = a.items("doctor", checks)
 	} else {
@@ -33,6 +34,36 @@ func (a *App) doctor(ctx context.Context) error {
 		return exitStatus(jobspec.ClassProblems.Exit())
 	}
 	return err
+}
+
+// stateChecks are what status finds in chain, ledger, trust files and policy:
+// each of it keeps jobs from running. An installation that is not there, or not
+// the caller's, is told by other checks.
+func (a *App) stateChecks(ctx context.Context) []doctor.Check {
+	const name = "state"
+	var checks []doctor.Check
+	err := a.service(ctx, func(svc api.Service) error {
+		st, err := svc.Status(ctx)
+		if err != nil {
+			return err
+		}
+		for _, p := range st.Problems {
+			checks = append(checks, doctor.Check{Name: name, Verdict: doctor.Fail, Detail: reasonLine(p), Remedy: p.Remedy})
+		}
+		if len(checks) == 0 {
+			checks = []doctor.Check{{Name: name, Verdict: doctor.OK, Detail: "chain, ledger, trust files and policy can be used"}}
+		}
+		return nil
+	})
+	if err == nil {
+		return checks
+	}
+	e := api.Wrap(err)
+	switch e.ErrCode {
+	case jobspec.CodeInitIncomplete, jobspec.CodeServiceDown, jobspec.CodeRoleInsufficient:
+		return nil
+	}
+	return []doctor.Check{{Name: name, Verdict: doctor.Fail, Detail: e.Message, Remedy: e.Help}}
 }
 
 func (a *App) printChecks(checks []doctor.Check) {

@@ -40,8 +40,9 @@ type withStatus struct {
 
 func (e withStatus) Unwrap() error { return e.error }
 
-// finish is the one place that turns an error into words and an exit status.
-func (a *App) finish(err error) int {
+// finish is the one place that turns an error into words and an exit status. Use
+// is how the command that was called is written.
+func (a *App) finish(err error, use string) int {
 	if err == nil {
 		return 0
 	}
@@ -49,7 +50,7 @@ func (a *App) finish(err error) int {
 		return int(s)
 	}
 	if _, ok := errors.AsType[commandError](err); !ok {
-		err = usageError("%s", err)
+		err = ownError(codeUsage, jobspec.ClassUsage, "write: "+use, "%s", err)
 	}
 	e := *api.Wrap(err)
 	if e.Exit == 0 { // an error never looks like a success

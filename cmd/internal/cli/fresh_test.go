@@ -53,3 +53,36 @@ func TestALimitThatCannotBeReadIsToldHowItIsWritten(t *testing.T) {
 		}
 	}
 }
+
+// A damaged ledger is no empty one.
+func TestHistorySaysWhereTheLedgerCannotBeRead(t *testing.T) {
+	for _, args := range [][]string{{"history"}, {"-q", "history", "nightly"}, {"--json", "history"}} {
+		b := newBench(t)
+		b.svc.status = api.Status{Health: "store_corrupt", Problems: []api.Reason{{Code: jobspec.CodeStoreCorrupt, Detail: "line 7"}}}
+		if code := b.run(args...); code != 3 || !strings.Contains(b.err.String(), "store_corrupt: line 7") {
+			t.Errorf("%q: exit %d, %s", args, code, b.err.String())
+		}
+	}
+}
+
+func TestABrokenCommandLineIsToldHowTheCommandIsWritten(t *testing.T) {
+	for want, args := range map[string][]string{
+		"sbxcron apply FILE.json FILE.json.sig": {"apply", "one.json"},
+		"sbxcron plan remove NAME":              {"plan", "remove"},
+		"sbxcron list":                          {"list", "extra"},
+		"sbxcron history [NAME]":                {"history", "--sinc", "7d"},
+	} {
+		b := newBench(t)
+		if code := b.run(args...); code != 64 || !strings.Contains(b.err.String(), "write: "+want) {
+			t.Errorf("%q: exit %d, %s", args, code, b.err.String())
+		}
+	}
+}
+
+func TestApplyingTwiceDoesNotAdviseToRunTheCommandOnceMore(t *testing.T) {
+	for _, code := range []jobspec.Code{jobspec.CodeHeadMoved, jobspec.CodeSeqInvalid} {
+		if e := api.Wrap(applyError(api.New(code, "seq 1 is taken"))); !strings.Contains(e.Help, "in force already") || e.ErrCode != code {
+			t.Errorf("%+v", e)
+		}
+	}
+}

@@ -46,16 +46,38 @@ func (a *App) history(ctx context.Context, o historyOptions, args []string) erro
 		if err != nil {
 			return err
 		}
-		if len(runs) == 0 && q.Job != "" {
+		damage := a.tellDamage(ctx, svc)
+		if len(runs) == 0 && q.Job != "" && damage == nil {
 			if err := knownJob(ctx, svc, q.Job); err != nil {
 				return err
 			}
 		}
 		if a.flags.json {
-			return a.items("history", runs)
+			err = a.items("history", runs)
+		} else {
+			err = a.printRuns(runs)
 		}
-		return a.printRuns(runs)
+		if err == nil {
+			err = damage
+		}
+		return err
 	})
+}
+
+// tellDamage says that there was more than what is listed, where the ledger
+// cannot be read to its end. What can be read is still shown, with status 3.
+func (a *App) tellDamage(ctx context.Context, svc api.Service) error {
+	st, err := svc.Status(ctx)
+	if err != nil {
+		return nil // the list came; who may not ask for more is told no more
+	}
+	for _, p := range st.Problems {
+		if p.Code == jobspec.CodeStoreCorrupt {
+			a.note("not all can be read: %s", reasonLine(p))
+			return exitStatus(jobspec.ClassProblems.Exit())
+		}
+	}
+	return nil
 }
 
 // knownJob tells a job that has not run from a name with a typing error. A job

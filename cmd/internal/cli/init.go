@@ -91,8 +91,10 @@ func (o initOptions) check() (jobspec.Principal, error) {
 
 // initKey opens the key, or makes it. From here on o.key names it.
 func (a *App) initKey(ctx context.Context, o *initOptions, left leftovers) (keysource.Signer, error) {
+	var secret []byte // of a key that was made just now: nobody is asked for it twice
 	if o.newKey != "" {
-		if err := a.makeKey(*o, left); err != nil {
+		var err error
+		if secret, err = a.makeKey(*o, left); err != nil {
 			return nil, err
 		}
 		o.key = o.newKey
@@ -104,24 +106,31 @@ func (a *App) initKey(ctx context.Context, o *initOptions, left leftovers) (keys
 		}
 		o.key = abs
 	}
-	return a.openKey(ctx, o.key)
+	ask := a.askPassphrase
+	if secret != nil {
+		ask = func(context.Context, string, int) ([]byte, error) { return secret, nil }
+	}
+	return a.Ports.Key(ctx, keysource.Source{Key: o.key, AgentSocket: a.Getenv("SSH_AUTH_SOCK"), Passphrase: ask})
 }
 
-// makeKey writes a new key. A resumed init takes the one that it made before.
-func (a *App) makeKey(o initOptions, left leftovers) error {
+// makeKey writes a new key and returns its passphrase, nil without one. A
+// resumed init takes the key that it made before.
+func (a *App) makeKey(o initOptions, left leftovers) ([]byte, error) {
 	if _, err := os.Lstat(o.newKey); err == nil && left.any {
-		return nil
+		return nil, nil
 	}
 	var secret []byte
 	if !o.noPassphrase {
 		var err error
 		if secret, err = a.newPassphrase(); err != nil {
-			return err
+			return nil, err
 		}
-		defer clear(secret)
 	}
-	_, err := keysource.Generate(o.newKey, o.principal+"@sbxcron", secret)
-	return err
+	if _, err := keysource.Generate(o.newKey, o.principal+"@sbxcron", secret); err != nil {
+		clear(secret)
+		return nil, err
+	}
+	return secret, nil
 }
 
 // newPassphrase asks twice. An empty one is not taken for "none": that is said

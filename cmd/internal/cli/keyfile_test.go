@@ -272,13 +272,13 @@ func TestInitAsksForNoPassphraseWithoutATerminal(t *testing.T) {
 	}
 }
 
-func TestInitWithAPassphraseAsksTwiceAndOnceToSign(t *testing.T) {
+func TestInitAsksTwiceForANewPassphraseAndNotAgainToSign(t *testing.T) {
 	b, root, key := initBench(t)
 	b.answers = []string{"secret", "other"}
 	if status := b.runReal("--root", root, "init", "--principal", "alice", "--new-key", key); status != 1 {
 		t.Fatalf("two passphrases that differ: exit %d", status)
 	}
-	b.answers = []string{"secret", "secret", "secret"}
+	b.answers = []string{"secret", "secret"}
 	if status := b.runReal("--root", root, "init", "--principal", "alice", "--new-key", key); status != 0 || len(b.answers) != 0 {
 		t.Fatalf("exit %d, %d answers left\n%s", status, len(b.answers), b.err.String())
 	}

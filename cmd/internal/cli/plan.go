@@ -175,10 +175,20 @@ func (a *App) apply(ctx context.Context, opFile, sigFile string) error {
 	return a.service(ctx, func(svc api.Service) error {
 		done, err := svc.Submit(ctx, api.Submission{Op: raw, Sig: blob})
 		if err != nil {
-			return submitError(err)
+			return applyError(err)
 		}
 		return a.printAccepted(string(op.Action), done)
 	})
+}
+
+// applyError is submitError where the command alone would not help: the file
+// stays what it is.
+func applyError(err error) error {
+	e := *api.Wrap(err)
+	if e.ErrCode == jobspec.CodeHeadMoved || e.ErrCode == jobspec.CodeSeqInvalid {
+		e.Help = "another op came first, or this one is in force already (see show and list); else plan and sign it again"
+	}
+	return &e
 }
 
 // readFile reads a file that the caller named, whole and bounded.

@@ -30,7 +30,7 @@ func newRoot(a *App) *cobra.Command {
 	f := root.PersistentFlags()
 	f.StringVar(&a.flags.root, "root", "", "folder that holds configuration, state and socket of a separate installation")
 	f.BoolVar(&a.flags.json, "json", false, "print one JSON document; errors too, on standard error")
-	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "print no notes on standard error")
+	f.BoolVarP(&a.flags.quiet, "quiet", "q", false, "print no notes on standard error; what is about to be signed is shown all the same")
 	root.AddCommand(ownerCommands(a)...)
 	root.AddCommand(readingCommands(a)...)
 	root.AddCommand(operatorCommands(a)...)
