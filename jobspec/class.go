@@ -134,9 +134,12 @@ func (e *FieldError) Hint() string {
 	return e.Reason.Remedy()
 }
 
-// CodeOf finds the first known code in err's chain, CodeInternal when there is
-// none and no code for nil.
-func CodeOf(err error) Code {
+// CodeOf is the first code in err's chain: CodeInternal where there is none that
+// is known, and no code for nil.
+func CodeOf(err error) Code { return CodeOr(err, CodeInternal) }
+
+// CodeOr is CodeOf for a caller that knows what an error without a code means.
+func CodeOr(err error, otherwise Code) Code {
 	if err == nil {
 		return ""
 	}
@@ -144,5 +147,5 @@ func CodeOf(err error) Code {
 	if errors.As(err, &coded) && Code(coded.Code()).Known() {
 		return Code(coded.Code())
 	}
-	return CodeInternal
+	return otherwise
 }

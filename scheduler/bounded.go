@@ -61,17 +61,7 @@ func reasonOf(err error, otherwise jobspec.Code) record.Reason {
 	if errors.As(err, &r) {
 		return r.Reason
 	}
-	return record.Reason{Code: codeOf(err, otherwise), Detail: err.Error()}
-}
-
-// codeOf finds a code. The room that knows bytes and keys knows no jobspec, so
-// the errors of all rooms give their codes as plain strings.
-func codeOf(err error, otherwise jobspec.Code) jobspec.Code {
-	var coded interface{ Code() string }
-	if errors.As(err, &coded) && coded.Code() != "" {
-		return jobspec.Code(coded.Code())
-	}
-	return otherwise
+	return record.Reason{Code: jobspec.CodeOr(err, otherwise), Detail: err.Error()}
 }
 
 func reasonsOf(checks []jobspec.Check) []record.Reason {

@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/cmd/internal/engine"
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/canon"
 )
@@ -275,12 +276,7 @@ func (a *App) explainDraft(ctx context.Context, svc api.Service, o explainOption
 	if err != nil {
 		return api.Explanation{}, err
 	}
-	x := api.Explanation{Job: d.Name, Decision: "refuse", Verdicts: c.decision.Verdicts, Weaker: c.decision.Weaker,
-		Checks: c.decision.Checks, Opens: jobspec.OpensOf(c.op), Coverage: c.op.Spec.Coverage, Summary: jobspec.Summary(c.op)}
-	if c.decision.Allowed() {
-		x.Decision = "allow"
-	}
-	return x, nil
+	return engine.Explained(c.op, c.decision), nil
 }
 
 // workingFolder is where relative names on the command line begin.

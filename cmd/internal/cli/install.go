@@ -8,9 +8,9 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
+	"github.com/sbxcron/sbxcron/cmd/internal/config"
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/jobtoml"
 	"github.com/sbxcron/sbxcron/signing"
@@ -22,10 +22,6 @@ import (
 
 // keyValidity is how long the owner's first line of allowed_signers holds.
 const keyValidity = 366 * 24 * time.Hour
-
-// keyFile is the file in CONF that names the key of add: a path or a
-// fingerprint, never a key.
-const keyFile = "key"
 
 // installation is what init makes. The order of its steps lets a crash at any of
 // them be told from an installation in use: host is written first and the pin
@@ -152,7 +148,7 @@ func (i installation) writeConf(host jobspec.HostID, allowed []byte, again bool)
 		{i.dirs.AllowedSigners(), allowed, i.dirs.ConfMode()},
 		{i.dirs.RevokedKeys(), nil, i.dirs.ConfMode()},
 		{i.dirs.Policy(), policy, i.dirs.ConfMode()},
-		{filepath.Join(i.dirs.Conf, keyFile), []byte(i.keyRef + "\n"), 0o600},
+		{config.KeyFile(i.dirs), []byte(i.keyRef + "\n"), 0o600},
 	} {
 		if err := write(f.path, f.data, f.mode); err != nil {
 			return err

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"time"
 
@@ -113,6 +112,9 @@ func (a *App) askPassphrase(_ context.Context, path string, attempt int) ([]byte
 	return secret, err
 }
 
+// maxKeyFile bounds a key file, in bytes: an encrypted RSA key has some 4 KiB.
+const maxKeyFile = 64 << 10
+
 // chosenKey is --key, else the one that init recorded.
 func chosenKey(site Site, k keyFlags) (string, error) {
 	if k.key != "" {
@@ -138,7 +140,7 @@ func publicPart(key string) (func(signing.Signer) bool, error) {
 	if !strings.HasSuffix(file, ".pub") {
 		file += ".pub"
 	}
-	text, err := os.ReadFile(file)
+	text, err := readFile(file, maxKeyFile)
 	if err != nil {
 		return nil, fileError(err, "name a .pub file or a fingerprint with --key, or say who signs with --principal")
 	}

@@ -1,13 +1,9 @@
 package cli
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
-	"path/filepath"
 	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
@@ -21,7 +17,6 @@ import (
 	"github.com/sbxcron/sbxcron/signing"
 	"github.com/sbxcron/sbxcron/signing/keysource"
 	"github.com/sbxcron/sbxcron/store"
-	"github.com/sbxcron/sbxcron/store/safefile"
 )
 
 // Wire joins the command line to the rest of the program. It is the one place
@@ -106,9 +101,6 @@ func (w wiring) examiner(site config.Site) (*examine.Examiner, func(), error) {
 	}
 	sandbox, done := newSandbox(w.now)
 	x := &examine.Examiner{Site: site, Sandbox: sandbox, Cache: pin.NewCache(w.now), Bwrap: bwrapPath, Binary: binary, Now: w.now}
-	if key, err := defaultKey(site); err == nil && filepath.IsAbs(key) {
-		x.KeyFiles = []string{key}
-	}
 	return x, done, nil
 }
 
@@ -130,37 +122,21 @@ func (s *ownSite) Trust() (*signing.Trust, error) { return s.site.Trust() }
 func (s *ownSite) Pin() (store.Pin, error)        { return store.ReadPin(s.site.Dirs) }
 func (s *ownSite) DefaultKey() (string, error)    { return defaultKey(s.site) }
 
-const maxKeyRef = 4 << 10
-
 // defaultKey reads which key init recorded. It is for the owner alone; others
 // name theirs.
 func defaultKey(site config.Site) (string, error) {
 	if !owns(site) {
 		return "", nil
 	}
-	text, err := safefile.Read(filepath.Join(site.Conf, keyFile), safefile.Options{MaxBytes: maxKeyRef, UID: site.UID})
-	if errors.Is(err, fs.ErrNotExist) {
-		return "", nil
-	}
-	return string(bytes.TrimSuffix(text, []byte("\n"))), err
+	return site.DefaultKey()
 }
-
-const maxPolicy = 1 << 20
 
 func (s *ownSite) Policy() (*jobspec.Policy, []byte, error) {
 	var serial int64
 	if p, err := s.Pin(); err == nil {
 		serial = p.PolicySerial
 	}
-	p, err := s.site.Policy(serial)
-	if err != nil {
-		return nil, nil, err
-	}
-	text, err := safefile.Read(s.site.Dirs.Policy(), safefile.Options{MaxBytes: maxPolicy, UID: s.site.UID})
-	if err == nil && jobspec.DigestOf(text) != p.Digest {
-		err = fmt.Errorf("read %q: it changed while it was read", s.site.Dirs.Policy())
-	}
-	return p, text, err
+	return s.site.PolicyText(serial)
 }
 
 func (s *ownSite) Candidate(ctx context.Context, d *jobspec.Draft, at examine.Position, base string) (*jobspec.Op, error) {

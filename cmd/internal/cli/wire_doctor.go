@@ -10,12 +10,11 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strings"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/client"
 	"github.com/sbxcron/sbxcron/cmd/internal/config"
 	"github.com/sbxcron/sbxcron/cmd/internal/doctor"
-	"github.com/sbxcron/sbxcron/scheduler/calendar"
+	"github.com/sbxcron/sbxcron/cmd/internal/examine"
 	"github.com/sbxcron/sbxcron/store"
 	"github.com/sbxcron/sbxcron/store/safefile"
 )
@@ -26,7 +25,7 @@ func (w wiring) probes(ctx context.Context, root string) (doctor.Facts, error) {
 	if err != nil {
 		return doctor.Facts{}, err
 	}
-	f := doctor.Facts{Platform: runtime.GOOS, System: site.System(), UID: site.UID, Now: w.now(), Zone: zoneName()}
+	f := doctor.Facts{Platform: runtime.GOOS, System: site.System(), UID: site.UID, Now: w.now(), Zone: examine.LocalZone()}
 	f.Kernel()
 	f.Files = fileFacts(site)
 	if p, err := store.ReadPin(site.Dirs); err == nil {
@@ -62,7 +61,7 @@ func fileFacts(site config.Site) []doctor.FileFact {
 		facts = append(facts, doctor.FileFact{Path: dir, Err: unlessForeign(site, safefile.CheckDir(dir, site.UID))})
 	}
 	for _, file := range []string{site.Host(), site.AllowedSigners(), site.RevokedKeys(), site.Dirs.Policy(), site.Dirs.Pin(), site.AuditKey(),
-		filepath.Join(site.Conf, keyFile), site.ChainDB()} {
+		config.KeyFile(site.Dirs), site.ChainDB()} {
 		f, err := safefile.Open(file, os.O_RDONLY, safefile.Options{UID: site.UID})
 		if err == nil {
 			err = f.Close()
@@ -86,7 +85,7 @@ func keyFact(site config.Site) doctor.KeyFact {
 		return doctor.KeyFact{}
 	}
 	f := doctor.KeyFact{Path: key}
-	text, err := os.ReadFile(key)
+	text, err := readFile(key, maxKeyFile)
 	if err != nil {
 		return f
 	}
@@ -115,17 +114,4 @@ func keyCipher(key []byte) string {
 		return ""
 	}
 	return string(rest[:n])
-}
-
-// zoneName is the name of the machine's zone, "" when it has none that we know.
-func zoneName() string {
-	to, err := os.Readlink("/etc/localtime")
-	if err != nil {
-		return ""
-	}
-	_, name, found := strings.Cut(to, "zoneinfo/")
-	if _, err := calendar.Location(name); !found || err != nil {
-		return ""
-	}
-	return name
 }

@@ -3,10 +3,10 @@ package cli
 import (
 	"context"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
+	"github.com/sbxcron/sbxcron/cmd/internal/daemon"
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/runner/bwrap"
 )
@@ -55,10 +55,4 @@ func (s *lazySandbox) close() {
 }
 
 // bootID names this boot of the kernel.
-func bootID() string {
-	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(b))
-}
+func bootID() string { return daemon.BootID() }

@@ -81,9 +81,6 @@ func (s Site) TrustFiles() (TrustFiles, error) {
 	if err != nil {
 		return TrustFiles{}, &Error{Reason: jobspec.CodeTrustRefused, Path: s.RevokedKeys(), Err: err}
 	}
-	if revoked == nil {
-		revoked = []byte{}
-	}
 	return TrustFiles{allowed, revoked}, nil
 }
 
@@ -99,33 +96,28 @@ func (s Site) Trust() (*signing.Trust, error) {
 // Policy reads the managed policy as it is now. One older than serial, the
 // highest seen, is refused.
 func (s Site) Policy(serial int64) (*jobspec.Policy, error) {
+	p, _, err := s.PolicyText(serial)
+	return p, err
+}
+
+// PolicyText is Policy with the bytes that it was read from.
+func (s Site) PolicyText(serial int64) (*jobspec.Policy, []byte, error) {
 	b, err := s.read(s.Dirs.Policy(), maxPolicyBytes)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, &Error{Reason: jobspec.CodePolicyMissing, Path: s.Dirs.Policy(), Err: err}
+		return nil, nil, &Error{Reason: jobspec.CodePolicyMissing, Path: s.Dirs.Policy(), Err: err}
 	}
 	if err != nil {
-		return nil, &Error{Reason: jobspec.CodePolicyPerms, Path: s.Dirs.Policy(), Err: err}
+		return nil, nil, &Error{Reason: jobspec.CodePolicyPerms, Path: s.Dirs.Policy(), Err: err}
 	}
 	p, err := jobtoml.ReadPolicy(b)
 	if err != nil {
-		return nil, &Error{Reason: codeOf(err, jobspec.CodePolicyParse), Path: s.Dirs.Policy(), Err: err}
+		return nil, nil, &Error{Reason: jobspec.CodeOr(err, jobspec.CodePolicyParse), Path: s.Dirs.Policy(), Err: err}
 	}
 	if p.Serial < serial {
-		return nil, &Error{Reason: jobspec.CodePolicyRollback, Path: s.Dirs.Policy(),
+		return nil, nil, &Error{Reason: jobspec.CodePolicyRollback, Path: s.Dirs.Policy(),
 			Err: fmt.Errorf("serial %d is older than %d, which was seen here", p.Serial, serial)}
 	}
-	return p, nil
-}
-
-// codeOf is the code that err carries, or other.
-func codeOf(err error, other jobspec.Code) jobspec.Code {
-	if c, ok := errors.AsType[interface {
-		error
-		Code() string
-	}](err); ok {
-		return jobspec.Code(c.Code())
-	}
-	return other
+	return p, b, nil
 }
 
 // Error refuses a file of CONF.
@@ -153,15 +145,19 @@ func (e *Error) Hint() string {
 
 func (e *Error) Unwrap() error { return e.Err }
 
-// defaultKey is the file in CONF that names the key init was given.
+// keyFile is the file in CONF that names the key init was given: its path or its
+// fingerprint, never key material.
 const (
-	defaultKey  = "key"
+	keyFile     = "key"
 	maxKeyBytes = 4 << 10
 )
 
+// KeyFile is the path of the file that names the owner's key.
+func KeyFile(d store.Dirs) string { return filepath.Join(d.Conf, keyFile) }
+
 // DefaultKey is the key that init recorded, a path or a fingerprint; "" for none.
 func (s Site) DefaultKey() (string, error) {
-	b, err := s.read(filepath.Join(s.Conf, defaultKey), maxKeyBytes)
+	b, err := s.read(KeyFile(s.Dirs), maxKeyBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
@@ -169,12 +165,6 @@ func (s Site) DefaultKey() (string, error) {
 		return "", err
 	}
 	return strings.TrimSuffix(string(b), "\n"), nil
-}
-
-// RecordKey remembers the owner's key for later commands: its path or its
-// fingerprint, never key material.
-func (s Site) RecordKey(key string) error {
-	return safefile.Write(filepath.Join(s.Conf, defaultKey), []byte(key+"\n"), 0o600)
 }
 
 // DefaultKeyFile is DefaultKey where it is a path, else "".

@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"net/http"
 	"os"
-	"path/filepath"
 	"sync"
 	"time"
 
@@ -278,7 +277,7 @@ func (d *daemon) close() error {
 
 // BootID is the kernel's id of this boot, "" where there is none (random(4)).
 func BootID() string {
-	b, err := os.ReadFile(filepath.Join("/proc/sys/kernel/random", "boot_id"))
+	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil || len(b) < 36 {
 		return ""
 	}

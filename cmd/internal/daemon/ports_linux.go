@@ -53,11 +53,8 @@ func refusalOf(err error) error {
 	if r, ok := errors.AsType[*runner.Refusal](err); ok {
 		return &scheduler.Refusal{Reason: record.Reason{Code: r.Code, Target: r.Target, Detail: r.Detail}}
 	}
-	if c, ok := errors.AsType[interface {
-		error
-		Code() string
-	}](err); ok {
-		return &scheduler.Refusal{Reason: record.Reason{Code: jobspec.Code(c.Code()), Detail: err.Error()}}
+	if code := jobspec.CodeOr(err, ""); code != "" {
+		return &scheduler.Refusal{Reason: record.Reason{Code: code, Detail: err.Error()}}
 	}
 	return err
 }

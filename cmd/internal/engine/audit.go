@@ -34,7 +34,7 @@ func (a *audit) against(verdict *string, code jobspec.Code, where, detail string
 
 // againstChain tells what was changed from what is missing.
 func (a *audit) againstChain(err error) {
-	switch code := codeOf(err); code {
+	switch code := jobspec.CodeOf(err); code {
 	case jobspec.CodeChainRollback, jobspec.CodeChainMissing:
 		a.Intact = fail
 		a.against(&a.Complete, code, "chain", err.Error())
@@ -77,7 +77,7 @@ func (e *Engine) auditChain(a *audit) {
 	}
 	trusts, err := e.trusts()
 	if err != nil {
-		a.against(&a.Authentic, codeOf(err), "trust files", err.Error())
+		a.against(&a.Authentic, jobspec.CodeOf(err), "trust files", err.Error())
 		return
 	}
 	a.Authentic = pass
@@ -97,14 +97,14 @@ func auditOp(a *audit, trusts []*signing.Trust, view *jobspec.View, entry store.
 	}
 	namespace, err := view.Check(op)
 	if err != nil {
-		a.against(&a.Intact, codeOf(err), opName(entry.Seq), err.Error())
+		a.against(&a.Intact, jobspec.CodeOf(err), opName(entry.Seq), err.Error())
 	} else {
 		view.Extend(op, jobspec.DigestOf(entry.Op))
 	}
 	r, err := checkEver(trusts, entry, op)
 	switch {
 	case err != nil:
-		a.against(&a.Authentic, codeOf(err), opName(entry.Seq), err.Error())
+		a.against(&a.Authentic, jobspec.CodeOf(err), opName(entry.Seq), err.Error())
 	case r.Signer.Principal != string(op.Principal):
 		a.against(&a.Authentic, jobspec.CodeKeyNotForPrincipal, opName(entry.Seq), "the key belongs to another principal than the op names")
 	case namespace != "" && r.Signature.Namespace != namespace:
@@ -127,7 +127,7 @@ func (e *Engine) auditLedger(a *audit) error {
 		return nil
 	})
 	if err != nil {
-		a.against(&a.Intact, codeOf(err), "ledger", err.Error())
+		a.against(&a.Intact, jobspec.CodeOf(err), "ledger", err.Error())
 	}
 	if a.Intact == notChecked && err == nil {
 		a.Intact = pass
@@ -174,9 +174,7 @@ func (e *Engine) auditLeaf(a *audit, l store.Leaf) {
 	if l.Kind != record.Finished {
 		return
 	}
-	for _, p := range e.outputs.Verify(l.Leaf) {
-		a.outputs = append(a.outputs, p)
-	}
+	a.outputs = append(a.outputs, e.Outputs.Verify(l.Leaf)...)
 }
 
 // entries are all ops of the open chain.
@@ -193,9 +191,4 @@ func (e *Engine) entries() ([]store.Entry, error) {
 		all = append(all, entry)
 	}
 	return append(all, state.Pending...), errors.Join(bad...)
-}
-
-func codeOf(err error) jobspec.Code {
-	code, _ := reason(err)
-	return code
 }

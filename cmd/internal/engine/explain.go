@@ -39,7 +39,7 @@ func (e *Engine) Examine(ctx context.Context, phase jobspec.Phase, v Verified, u
 	if phase == jobspec.PhaseTrigger && e.ledger == nil {
 		s.Audit = e.chainErr
 	}
-	return e.examiner.Examine(ctx, phase, s, uid)
+	return e.Examiner.Examine(ctx, phase, s, uid)
 }
 
 // Explained tells a decision in the words of the interface.

@@ -123,7 +123,7 @@ func (e *Engine) addEnd(r *api.Run, l *record.Leaf) {
 	if len(l.Outputs) == 0 {
 		return
 	}
-	plain, err := e.outputs.Plain(l.Run)
+	plain, err := e.Outputs.Plain(l.Run)
 	for _, o := range l.Outputs {
 		out := api.Output{Stream: o.Stream, Bytes: o.Bytes, KeptBytes: o.Kept, Truncated: o.Truncated, Pruned: errors.Is(err, fs.ErrNotExist)}
 		for _, p := range plain {
@@ -165,7 +165,7 @@ func (e *Engine) Output(_ context.Context, run, stream string, offset int64) (io
 	if err != nil {
 		return nil, err
 	}
-	f, err := e.outputs.Open(run, stream)
+	f, err := e.Outputs.Open(run, stream)
 	if errors.Is(err, fs.ErrNotExist) {
 		if nothingWritten(row, stream) {
 			return io.NopCloser(strings.NewReader("")), nil

@@ -120,7 +120,7 @@ func (e *Engine) NoteBoot(pid int) error {
 	}
 	leaves := []*record.Leaf{{Kind: record.Boot, PID: int64(pid)}}
 	if e.chainErr != nil {
-		leaves = append(leaves, &record.Leaf{Kind: record.Alert, Reasons: []record.Reason{{Code: codeOf(e.chainErr), Detail: e.chainErr.Error()}}})
+		leaves = append(leaves, &record.Leaf{Kind: record.Alert, Reasons: []record.Reason{{Code: jobspec.CodeOf(e.chainErr), Detail: e.chainErr.Error()}}})
 	}
 	if chain, err := e.opened(); err == nil {
 		state := chain.State()

@@ -94,7 +94,7 @@ func (e *Engine) rawEntries() ([]store.Entry, error) {
 	if chain != nil {
 		return e.entries()
 	}
-	return store.ReadEntries(e.site.Dirs)
+	return store.ReadEntries(e.Site.Dirs)
 }
 
 // Jobs lists the jobs.
@@ -258,7 +258,7 @@ func (e *Engine) holdOf(name jobspec.Name) *api.Hold {
 		h.ByUID = l.RequestedBy.UID
 	}
 	if l.Run != "" {
-		h.Reason, _ = e.outputs.Text(l.Run) // gone once it was pruned
+		h.Reason, _ = e.Outputs.Text(l.Run) // gone once it was pruned
 	}
 	return h
 }
@@ -286,7 +286,7 @@ func (e *Engine) verifyDetail(d *api.JobDetail, j jobspec.Job) error {
 }
 
 func problemOf(err error) *api.Reason {
-	code, detail := reason(err)
+	code, detail := jobspec.CodeOf(err), err.Error()
 	return &api.Reason{Code: code, Detail: detail, Remedy: api.Wrap(err).Help}
 }
 
@@ -309,7 +309,7 @@ func (e *Engine) Current(name jobspec.Name) (Verified, error) {
 	}
 	trust, err := e.trust()
 	if err != nil {
-		code, detail := reason(err)
+		code, detail := jobspec.CodeOf(err), err.Error()
 		v, verr := rawJob(chain, j)
 		v.Refused, v.Detail = code, detail
 		return v, verr

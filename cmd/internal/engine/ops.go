@@ -19,12 +19,12 @@ import (
 // trusts are the trust files in force and every version that ever was, newest
 // first: what an old signature is held against. Revocation is looked at apart.
 func (e *Engine) trusts() ([]*signing.Trust, error) {
-	now, err := e.site.Trust()
+	now, err := e.Site.Trust()
 	if err != nil {
 		return nil, err
 	}
 	all := []*signing.Trust{now}
-	copies, err := store.AllTrust(e.site.Dirs, store.AllowedSigners)
+	copies, err := store.AllTrust(e.Site.Dirs, store.AllowedSigners)
 	if err != nil {
 		return nil, err
 	}
@@ -42,7 +42,7 @@ func (e *Engine) trusts() ([]*signing.Trust, error) {
 // new version for later audits first: a version that cannot be kept approves
 // nothing.
 func (e *Engine) trust() (*signing.Trust, error) {
-	f, err := e.site.TrustFiles()
+	f, err := e.Site.TrustFiles()
 	if err != nil {
 		return nil, err
 	}
@@ -61,10 +61,10 @@ func (e *Engine) keepTrust(f config.TrustFiles) error {
 	if known {
 		return nil
 	}
-	if _, err := store.KeepTrust(e.site.Dirs, store.AllowedSigners, f.AllowedSigners); err != nil {
+	if _, err := store.KeepTrust(e.Site.Dirs, store.AllowedSigners, f.AllowedSigners); err != nil {
 		return err
 	}
-	if _, err := store.KeepTrust(e.site.Dirs, store.RevokedKeys, f.RevokedKeys); err != nil {
+	if _, err := store.KeepTrust(e.Site.Dirs, store.RevokedKeys, f.RevokedKeys); err != nil {
 		return err
 	}
 	e.mu.Lock()

@@ -15,7 +15,7 @@ const statusNext = 3
 // not an error.
 func (e *Engine) Status(ctx context.Context) (api.Status, error) {
 	out := api.Status{Health: "ok", Problems: e.Problems(), Running: []api.Run{}, Next: []api.Next{},
-		Folder: e.site.State, SameUID: !e.site.System(), Version: e.Version, Host: e.host()}
+		Folder: e.Site.State, SameUID: !e.Site.System(), Version: e.Version, Host: e.host()}
 	if len(out.Problems) > 0 {
 		out.Health = string(out.Problems[0].Code)
 	}
@@ -51,10 +51,10 @@ func (e *Engine) Problems() []api.Reason {
 		add(err)
 	}
 	add(e.history.Damage())
-	_, err := e.site.Trust()
+	_, err := e.Site.Trust()
 	add(err)
-	if pin, perr := store.ReadPin(e.site.Dirs); perr == nil {
-		_, err = e.site.Policy(pin.PolicySerial)
+	if pin, perr := store.ReadPin(e.Site.Dirs); perr == nil {
+		_, err = e.Site.Policy(pin.PolicySerial)
 		add(err)
 	}
 	if e.ClockHold() {

@@ -80,7 +80,7 @@ func (e *Engine) judgePolicy(ctx context.Context, view *jobspec.View, op *jobspe
 	if subject.Op.Spec == nil {
 		return nil
 	}
-	x, err := e.examiner.Examine(ctx, jobspec.PhaseApply, subject, 0)
+	x, err := e.Examiner.Examine(ctx, jobspec.PhaseApply, subject, 0)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -63,12 +62,12 @@ func verifyEntry(chain Entries, trust *signing.Trust, seq int64) (Verified, erro
 	v := Verified{Op: op, Entry: e}
 	st, err := verifyOp(trust, e, op, op.Created.Time())
 	if err != nil {
-		v.Refused, v.Detail = reason(err)
+		v.Refused, v.Detail = jobspec.CodeOf(err), err.Error()
 		return v, nil
 	}
 	v.KeyID = st.KeyID()
 	if v.Signed, err = jobspec.ReadSigned(st); err != nil {
-		v.Refused, v.Detail = reason(err)
+		v.Refused, v.Detail = jobspec.CodeOf(err), err.Error()
 	}
 	return v, nil
 }
@@ -116,16 +115,4 @@ func matches(st statement.Statement, op *jobspec.Op) error {
 func namespaceError(op *jobspec.Op, have, want string) error {
 	return &jobspec.OpError{Reason: jobspec.CodeNamespaceMismatch, Seq: op.Seq,
 		Detail: fmt.Sprintf("signed in namespace %q, action %s needs %q", have, op.Action, want)}
-}
-
-// reason takes an error apart into code and words. An error without a code means
-// that nothing could be told, and that refuses too.
-func reason(err error) (jobspec.Code, string) {
-	if c, ok := errors.AsType[interface {
-		error
-		Code() string
-	}](err); ok {
-		return jobspec.Code(c.Code()), err.Error()
-	}
-	return jobspec.CodeInternal, err.Error()
 }

@@ -37,7 +37,7 @@ func (x *Examiner) Candidate(ctx context.Context, d *jobspec.Draft, at Position,
 	}
 	facts := jobspec.Facts{
 		Host: at.Host, Seq: at.Seq, Prev: at.Prev, Action: at.Action, Revision: at.Revision,
-		Principal: at.Principal, Now: at.Now, Zone: localZone(),
+		Principal: at.Principal, Now: at.Now, Zone: LocalZone(),
 		Policy: jobspec.PolicyDigests{Floor: jobspec.FloorDigest(), Managed: policy.Digest, Serial: policy.Serial},
 	}
 	if facts.RunAs, err = x.runAs(d, policy.Principals[at.Principal]); err != nil {
@@ -224,9 +224,9 @@ func words(d *jobspec.Draft, f jobspec.Facts) (string, error) {
 	return c.Words(), nil
 }
 
-// localZone is the name of the machine's zone, "" when it has none: what
+// LocalZone is the name of the machine's zone, "" when it has none: what
 // /etc/localtime points to below a zoneinfo folder, or /etc/timezone.
-func localZone() string {
+func LocalZone() string {
 	if to, err := os.Readlink("/etc/localtime"); err == nil {
 		if _, name, ok := strings.Cut(to, "zoneinfo/"); ok && known(name) {
 			return name

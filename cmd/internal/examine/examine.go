@@ -2,7 +2,6 @@ package examine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/user"
@@ -30,7 +29,6 @@ type Examiner struct {
 	Cache    *pin.Cache
 	Bwrap    string           // the sandbox program, a place that no job gets
 	Binary   string           // our own
-	KeyFiles []string         // signing keys, where they are known
 	Now      func() time.Time // effective time
 }
 
@@ -86,7 +84,7 @@ func (x *Examiner) common(phase jobspec.Phase, s Subject) jobspec.Input {
 	}
 	x.readPolicy(&in)
 	if s.Op.Spec != nil {
-		in.Schedule, in.Gap = judgeSchedule(s.Op.Spec.Schedule, s.Op.Created.Time())
+		in.Gap, in.Schedule = judgeSchedule(s.Op.Spec.Schedule, s.Op.Created.Time())
 	}
 	return in
 }
@@ -94,18 +92,18 @@ func (x *Examiner) common(phase jobspec.Phase, s Subject) jobspec.Input {
 func (x *Examiner) readPolicy(in *jobspec.Input) {
 	p, err := x.policy()
 	if err != nil {
-		in.PolicyErr, in.PolicyMsg = codeOf(err), err.Error()
+		in.PolicyErr, in.PolicyMsg = jobspec.CodeOr(err, jobspec.CodePolicyEvalError), err.Error()
 		return
 	}
 	in.Policy = p
 }
 
-func judgeSchedule(s jobspec.Schedule, anchor time.Time) (error, int64) {
+func judgeSchedule(s jobspec.Schedule, anchor time.Time) (gap int64, refused error) {
 	c, err := calendar.FromSpec(s, anchor)
 	if err != nil {
-		return err, 0
+		return 0, err
 	}
-	return nil, c.Gap()
+	return c.Gap(), nil
 }
 
 func (x *Examiner) host(hold bool) jobspec.Host {
@@ -202,7 +200,7 @@ func (x *Examiner) sensitive() ([]jobspec.Sensitive, error) {
 		Conf:     []string{x.Site.Conf, system.Conf},
 		State:    []string{x.Site.State, system.State},
 		Run:      []string{x.Site.Run, system.Run},
-		KeyFiles: append([]string{x.Site.DefaultKeyFile()}, x.KeyFiles...),
+		KeyFiles: []string{x.Site.DefaultKeyFile()},
 		Binary:   x.Binary, Bwrap: x.Bwrap,
 	})
 }
@@ -225,14 +223,3 @@ func (x *Examiner) policy() (*jobspec.Policy, error) {
 }
 
 func (x *Examiner) hostID() (jobspec.HostID, error) { return store.ReadHost(x.Site.Dirs) }
-
-// codeOf is the code that an error carries; without one nobody can tell.
-func codeOf(err error) jobspec.Code {
-	if c, ok := errors.AsType[interface {
-		error
-		Code() string
-	}](err); ok {
-		return jobspec.Code(c.Code())
-	}
-	return jobspec.CodePolicyEvalError
-}
