@@ -19,14 +19,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/cmd/internal/socket"
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 )
 
 // serve answers on a real unix socket below dir and tells what was asked.
-func serve(t *testing.T, socket string, h http.HandlerFunc) {
+func serve(t *testing.T, at string, h http.HandlerFunc) {
 	t.Helper()
-	path, done, err := reachable(socket)
+	path, done, err := socket.Reachable(at)
 	if err != nil {
 		t.Fatal(err)
 	}

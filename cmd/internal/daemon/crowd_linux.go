@@ -3,6 +3,8 @@ package daemon
 import (
 	"net"
 	"sync"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/socket"
 )
 
 // How many connections other accounts than root and the service's own may hold
@@ -37,7 +39,7 @@ func (c *crowd) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		local, ok := conn.(*net.UnixConn)
-		uid, err := peerUID(conn)
+		uid, err := socket.PeerUID(conn)
 		if !ok || err != nil || !c.enter(uid) {
 			_ = conn.Close() // nothing was said yet
 			continue
