@@ -137,7 +137,7 @@ func (e *Error) Hint() string {
 	if h, ok := errors.AsType[interface {
 		error
 		Hint() string
-	}](e.Err); ok {
+	}](e.Err); ok && h.Hint() != "" {
 		return h.Hint()
 	}
 	return e.Reason.Remedy()
