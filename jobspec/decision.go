@@ -28,7 +28,7 @@ type Input struct {
 	Identity       Code
 	IdentityDetail string
 
-	Policy    *Policy // nil with PolicyError set
+	Policy    *Policy // nil where PolicyErr says why
 	PolicyErr Code
 	PolicyMsg string
 

@@ -199,4 +199,3 @@ func (e *Engine) openUnlocked() error {
 	e.runs, err = store.OpenRuns(e.Site.Dirs, e.history, e.BootID)
 	return err
 }
-

@@ -62,4 +62,3 @@ func (p *PendingError) Hint() string {
 }
 
 func (p *PendingError) Unwrap() error { return p.Cause }
-

@@ -24,12 +24,12 @@ type Prober interface {
 
 // Examiner looks at one installation. Its fields are set once.
 type Examiner struct {
-	Site     config.Site
-	Sandbox  Prober
-	Cache    *pin.Cache
-	Bwrap    string           // the sandbox program, a place that no job gets
-	Binary   string           // our own
-	Now      func() time.Time // effective time
+	Site    config.Site
+	Sandbox Prober
+	Cache   *pin.Cache
+	Bwrap   string           // the sandbox program, a place that no job gets
+	Binary  string           // our own
+	Now     func() time.Time // effective time
 }
 
 // Examination is what was found about one op, and the decision. Close releases
