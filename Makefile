@@ -6,7 +6,7 @@ BIN     := bin/sbxcron
 LDFLAGS := -s -w
 ARCHES  := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: demo test build setup check cross bench soak fuzz clean
+.PHONY: demo test build setup check cross bench soak clean
 
 demo: setup build
 	@sh testdata/demo/demo.sh $(BIN)

@@ -122,5 +122,5 @@ socket           /run/user/UID/sbxcron,        /run/sbxcron
 
 Configuration holds host (the id of this installation), allowed_signers and
 revoked_keys (OpenSSH's formats), policy.toml, pin (the head that was last seen),
-audit.key and key (which key add uses). State holds the signed chain, the ledger
+audit_key and key (which key add uses). State holds the signed chain, the ledger
 of what ran, and the outputs of runs. Neither is ever visible to a job.`
