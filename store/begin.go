@@ -40,7 +40,7 @@ func Begin(d Dirs, lock *Lock, disk Disk, op, sig []byte, now time.Time, serial 
 	}
 	pin := Pin{Host: host, Digest: jobspec.DigestOf(op), Time: jobspec.InstantOf(now), PolicySerial: serial}
 	if err := writePin(disk, d, pin); err != nil {
-		return nil, &UnknownStateError{Reason: jobspec.CodeInternal, Step: "move pin", Err: err}
+		return nil, unknownState("move pin", err)
 	}
 	return OpenWriter(d, lock, disk)
 }

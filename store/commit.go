@@ -151,6 +151,6 @@ func (w *Writer) pinOn(l link, now time.Time, serial int64, pending []Entry) (*S
 }
 
 func (w *Writer) fail(step string, err error) error {
-	w.failed = &UnknownStateError{Reason: jobspec.CodeInternal, Step: step, Err: err}
+	w.failed = unknownState(step, err)
 	return w.failed
 }

@@ -1,8 +1,10 @@
 package store
 
 import (
+	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"github.com/sbxcron/sbxcron/jobspec"
 )
@@ -83,5 +85,27 @@ func (e *UnknownStateError) Error() string {
 
 // Code is the stable reason.
 func (e *UnknownStateError) Code() string { return string(e.Reason) }
+
+// Hint says what to do where the disk is the cause.
+func (e *UnknownStateError) Hint() string {
+	if noSpace(e.Err) {
+		return "free disk space, then run the command again"
+	}
+	return e.Reason.Remedy()
+}
+
+// unknownState is about the chain or the pin. Without disk space nothing can be
+// recorded, which is no defect of ours.
+func unknownState(step string, err error) *UnknownStateError {
+	code := jobspec.CodeInternal
+	if noSpace(err) {
+		code = jobspec.CodeAuditUnavailable
+	}
+	return &UnknownStateError{Reason: code, Step: step, Err: err}
+}
+
+func noSpace(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
 
 func (e *UnknownStateError) Unwrap() error { return e.Err }

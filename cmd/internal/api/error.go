@@ -3,6 +3,7 @@ package api
 import (
 	"errors"
 	"net/http"
+	"strings"
 
 	"github.com/sbxcron/sbxcron/jobspec"
 )
@@ -46,6 +47,7 @@ func Wrap(err error) *Error {
 	out := &Error{ErrCode: jobspec.CodeInternal, Message: err.Error()}
 	if c, ok := errors.AsType[coded](err); ok {
 		out.ErrCode = jobspec.Code(c.Code())
+		out.Message = strings.TrimPrefix(out.Message, c.Code()+": ") // said beside it anyway
 	}
 	if h, ok := errors.AsType[interface {
 		error

@@ -86,3 +86,18 @@ func TestApplyingTwiceDoesNotAdviseToRunTheCommandOnceMore(t *testing.T) {
 		}
 	}
 }
+
+func TestALostRunWasLetRunAndAKilledOneShowsItsStatusAsSuch(t *testing.T) {
+	b := filledBench(t)
+	nine := int64(9)
+	b.svc.runs = []api.Run{{Run: runID, Job: "nightly", Outcome: "lost"}}
+	if code := b.run("explain", runID); code != 0 || !strings.Contains(b.out.String(), "decision: allow") {
+		t.Errorf("exit %d, %s", code, b.out.String())
+	}
+	if got := outcomeWords(api.Run{Outcome: "killed", ExitCode: &nine}); got != "killed, exit 9" {
+		t.Error(got)
+	}
+	if got := outcomeWords(api.Run{Outcome: "failed", ExitCode: &nine}); got != "failed 9" {
+		t.Error(got)
+	}
+}

@@ -153,8 +153,10 @@ func outcomeWords(r api.Run) string {
 		return fmt.Sprintf("%s x%d", r.Outcome, r.SlotCount)
 	case r.Signal != "":
 		return r.Outcome + " " + r.Signal
-	case r.ExitCode != nil && *r.ExitCode != 0:
+	case r.ExitCode != nil && *r.ExitCode != 0 && r.Outcome == string(record.OutcomeFailed):
 		return fmt.Sprintf("%s %d", r.Outcome, *r.ExitCode)
+	case r.ExitCode != nil && *r.ExitCode != 0: // "killed 9" would read as a signal
+		return fmt.Sprintf("%s, exit %d", r.Outcome, *r.ExitCode)
 	default:
 		return r.Outcome
 	}

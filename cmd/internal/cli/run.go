@@ -65,8 +65,11 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 // outcomeRunning is what api gives for a run that has not ended.
 const outcomeRunning = "running"
 
-// started reports whether anything of the job ran.
-func started(r api.Run) bool { return r.StartedAt != nil || r.Outcome == outcomeRunning }
+// started reports whether the job was let run. A lost run was: what is not known
+// is how it ended.
+func started(r api.Run) bool {
+	return r.StartedAt != nil || r.Outcome == outcomeRunning || r.Outcome == string(record.OutcomeLost)
+}
 
 // waitStatus picks the exit status of --wait for a run that did not succeed.
 func waitStatus(o runOptions, r api.Run, err error) error {

@@ -70,7 +70,11 @@ func (a *App) printStatus(st api.Status) {
 		}
 	}
 	for _, r := range st.Running {
-		a.field("running", r.Run+" of "+string(r.Job)+", since "+a.UI.Time(r.StartedAt, a.Now()))
+		since := ""
+		if r.StartedAt != nil {
+			since = ", since " + a.UI.Time(r.StartedAt, a.Now())
+		}
+		a.field("running", r.Run+" of "+string(r.Job)+since)
 	}
 	for _, n := range st.Next {
 		a.field("next", n.At+"  "+string(n.Job))

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
@@ -17,6 +18,7 @@ import (
 	"github.com/sbxcron/sbxcron/signing"
 	"github.com/sbxcron/sbxcron/signing/keysource"
 	"github.com/sbxcron/sbxcron/store"
+	"github.com/sbxcron/sbxcron/store/safefile"
 )
 
 // Wire joins the command line to the rest of the program. It is the one place
@@ -42,8 +44,14 @@ type wiring struct {
 // else the caller's own, else, for somebody who has none, that of root.
 func locate(root string) (config.Site, error) {
 	site, err := config.Find(root)
-	if root != "" || err == nil && site.System() {
+	if root != "" {
+		if err == nil && ofRoot(site) {
+			site.UID = 0
+		}
 		return site, err
+	}
+	if err == nil && site.System() {
+		return site, nil
 	}
 	own := err == nil && (exists(site.Host()) || exists(site.ChainDB())) // an account need not have a home
 	if system := config.System(); !own && exists(system.Host()) {
@@ -52,13 +60,27 @@ func locate(root string) (config.Site, error) {
 	return site, err
 }
 
+// ofRoot reports whether a folder that the caller named holds an installation of
+// root. Nothing of it is opened as the caller's own: root's service is asked.
+func ofRoot(site config.Site) bool {
+	owner, err := safefile.Owner(site.Conf)
+	if err != nil { // a folder above it is closed to the caller
+		owner, err = safefile.Owner(filepath.Dir(site.Conf))
+	}
+	return err == nil && owner == 0
+}
+
 // owns reports whether the caller may open the files of site.
 func owns(site config.Site) bool { return site.UID == max(os.Getuid(), 0) }
 
 // folders are where init makes an installation: never root's, for a user.
 func (w wiring) folders(root string) (store.Dirs, error) {
 	if root != "" {
-		if err := os.MkdirAll(root, 0o700); err != nil {
+		mode := os.FileMode(0o700)
+		if os.Getuid() == 0 {
+			mode = 0o755 // others reach the socket of root's service, as below /run
+		}
+		if err := os.MkdirAll(root, mode); err != nil {
 			return store.Dirs{}, fmt.Errorf("make folder %q: %w", root, err)
 		}
 	}

@@ -34,7 +34,9 @@ func dialError(socket string, err error) error {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
 		return api.New(jobspec.CodeServiceDown, fmt.Sprintf("no service listens at %q", socket))
 	case errors.Is(err, fs.ErrPermission):
-		return api.New(jobspec.CodeRoleInsufficient, fmt.Sprintf("connect to service at %q: permission denied", socket))
+		e := api.New(jobspec.CodeRoleInsufficient, fmt.Sprintf("connect to service at %q: permission denied", socket))
+		e.Help = "ask an operator, or have the folders above the socket opened to your account"
+		return e
 	default:
 		return api.New(jobspec.CodeServiceDown, fmt.Sprintf("connect to service at %q: %v", socket, err))
 	}

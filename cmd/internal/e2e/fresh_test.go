@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -48,5 +49,43 @@ func TestWhatIsTypedWrongIsNoDefectOfOurs(t *testing.T) {
 	elsewhere := h.runEnv(nil, "--root", filepath.Join(dir, "nowhere"), "list")
 	if elsewhere.code != 78 || !strings.Contains(elsewhere.err, "sbxcron init") {
 		t.Errorf("a folder that is not there: exit %d, %s", elsewhere.code, elsewhere.err)
+	}
+}
+
+// An account of another user is told whom to ask, never that there is a defect.
+func TestAnotherAccountIsToldWhomToAsk(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root")
+	}
+	h := newHouse(t)
+	r := h.run("--json", "add", "x", "--schedule", "@daily", "--run-as", "root", "--yes", "--", "/bin/true")
+	if !strings.Contains(r.err, `"run_as_forbidden"`) {
+		t.Errorf("run_as root: exit %d, %s", r.code, r.err)
+	}
+	h.wrap = []string{"setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", "--"}
+	h.exe = h.ship().path // the main of the tests opens files by other rules
+	for _, args := range [][]string{{"list"}, {"history"}, {"audit", "verify"}, {"status"}} {
+		if r := h.run(args...); r.code != 69 || strings.Contains(r.err, "defect") {
+			t.Errorf("%q without a service: exit %d, %s", args, r.code, r.err)
+		}
+	}
+	if r := h.run("doctor"); strings.Contains(r.out, "fail  files") {
+		t.Errorf("doctor: %s", r.out)
+	}
+}
+
+func TestShowNamesTheKeyThatWasRevoked(t *testing.T) {
+	h := newHouse(t)
+	h.add("first", "", "scratch", "/bin/true")
+	public, err := os.ReadFile(h.key + ".pub")
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.put(filepath.Join(h.root, "conf", "revoked_keys"), string(public), 0o600)
+	if err := os.Chown(filepath.Join(h.root, "conf", "revoked_keys"), os.Getuid(), -1); err != nil {
+		t.Fatal(err)
+	}
+	if out := h.must("show", "first"); !strings.Contains(out, "alice with SHA256:") || !strings.Contains(out, "NO: key_revoked") {
+		t.Error(out)
 	}
 }

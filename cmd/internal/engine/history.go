@@ -73,6 +73,8 @@ func (e *Engine) apiRun(row store.RunRow) api.Run {
 		r.Outcome = "running"
 		if !e.isRunning(r.Run) {
 			r.Outcome = string(record.OutcomeLost)
+		} else if first.Kind == record.Started {
+			r.StartedAt = stamp(first.Time) // the record came first; the instant itself comes with the end
 		}
 		return r
 	}

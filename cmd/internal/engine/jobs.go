@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -278,7 +279,7 @@ func (e *Engine) verifyDetail(d *api.JobDetail, j jobspec.Job) error {
 		return nil
 	}
 	d.Bytes, d.Sig, d.Hash = v.Entry.Op, v.Entry.Sigs[0], jobspec.DigestOf(v.Entry.Op)
-	d.KeyID, d.Verified = v.KeyID, v.Refused == ""
+	d.KeyID, d.Verified = cmp.Or(v.KeyID, e.keyID(v.Entry.Sigs[0])), v.Refused == "" // a revoked key has a name, too
 	if v.Refused != "" {
 		d.Problem = &api.Reason{Code: v.Refused, Detail: v.Detail, Remedy: v.Refused.Remedy()}
 	}

@@ -63,6 +63,10 @@ func (x *Examiner) runAs(d *jobspec.Draft, c jobspec.Ceiling) (jobspec.RunAs, er
 		return jobspec.RunAs{}, nil
 	}
 	r, ok := LookupUser(name)
+	if ok && r.UID == 0 { // refused before any path would be opened as root
+		return jobspec.RunAs{}, &jobspec.FieldError{Reason: jobspec.CodeRunAsForbidden, Field: "run_as",
+			Detail: fmt.Sprintf("%q has uid 0, and no job runs as root", name)}
+	}
 	if !ok {
 		return jobspec.RunAs{}, &jobspec.FieldError{Reason: jobspec.CodeRunAsForbidden, Field: "run_as",
 			Detail: fmt.Sprintf("there is no account %q", name), Remedy: "name an account of this machine that policy gives the principal"}
