@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"regexp"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -96,10 +97,32 @@ func (f *file) syntax(err error) error {
 	}
 	line, column := d.Position()
 	e := &Error{Reason: f.codes.syntax, Line: line, Column: column, Field: strings.Join(d.Key(), "."), Detail: strings.TrimPrefix(d.Error(), "toml: ")}
+	if m := wrongKind.FindStringSubmatch(e.Detail); m != nil {
+		e.Detail = fmt.Sprintf("a TOML %s stands here, want %s", m[1], kindWords(m[2]))
+	}
 	if strings.Contains(e.Detail, "already") || strings.Contains(e.Detail, "duplicate") {
 		e.Reason = f.codes.duplicate
 	}
 	return e
+}
+
+// wrongKind is go-toml's message about a value of another kind; it names types
+// of Go, which nobody who writes the file has heard of.
+var wrongKind = regexp.MustCompile(`^cannot decode TOML (\S+) into .* of type (\S+)$`)
+
+func kindWords(goType string) string {
+	switch {
+	case goType == "string":
+		return "a text in quotes"
+	case goType == "bool":
+		return "true or false"
+	case strings.HasPrefix(goType, "int"):
+		return "a whole number"
+	case strings.HasPrefix(goType, "[]"):
+		return "a list"
+	default:
+		return "something else, see the schema"
+	}
 }
 
 // refuse names a field of the file and where it stands.
