@@ -16,7 +16,7 @@ import (
 func TestWhatIsTypedWrongIsNoDefectOfOurs(t *testing.T) {
 	h := newHouse(t)
 	dir := h.script("ws", "true")
-	file := h.put("plain.txt", "text", 0o644)
+	file := h.put(filepath.Join(dir, "plain.txt"), "text", 0o644)
 	add := []string{"add", "x", "--dry-run"}
 	for _, c := range []struct {
 		args []string
