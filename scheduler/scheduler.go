@@ -59,6 +59,7 @@ type Scheduler struct {
 	wake   chan struct{}
 	stop   chan struct{} // closed when the shutdown begins
 	kill   chan struct{} // closed when it must end at once
+	opened chan struct{} // closed when runs can start
 	runs   sync.WaitGroup
 
 	mu       sync.Mutex // guards all below; never held across a port
@@ -95,7 +96,7 @@ func New(o Options) (*Scheduler, error) {
 	}
 	return &Scheduler{
 		o: o, rows: rows{origin: o.Origin, now: o.Clock.Now},
-		wake: make(chan struct{}, 1), stop: make(chan struct{}), kill: make(chan struct{}),
+		wake: make(chan struct{}, 1), stop: make(chan struct{}), kill: make(chan struct{}), opened: make(chan struct{}),
 		holds: map[jobspec.Name]Hold{}, live: map[jobspec.Name]*run{}, problems: map[jobspec.Name]Problem{},
 		free: o.MaxParallel,
 	}, nil
@@ -110,10 +111,15 @@ func (s *Scheduler) Run(ctx context.Context) error {
 	if err := s.open(); err != nil {
 		return err
 	}
+	close(s.opened)
 	s.serve(ctx)
 	s.drain()
 	return s.Broken()
 }
+
+// Opened is closed once Run has accounted for the past. Before that RunNow starts
+// nothing.
+func (s *Scheduler) Opened() <-chan struct{} { return s.opened }
 
 // serve is the one loop: wait, take what is due, hand it over.
 func (s *Scheduler) serve(ctx context.Context) {

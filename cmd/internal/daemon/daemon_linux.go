@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"os"
 	"sync"
@@ -174,13 +175,9 @@ func (d *daemon) serve(ctx context.Context, signals <-chan os.Signal) error {
 	guests := newCrowd(l, who.master)
 	var all sync.WaitGroup
 	served := make(chan error, 1)
-	all.Go(func() { served <- web.Serve(guests) })
+	all.Go(func() { served <- d.answer(ctx, web, guests) })
 	all.Go(func() { d.prune(ctx) })
 	all.Go(func() { d.obey(ctx, signals, stop) })
-	d.Log.Info("service ready", "state", d.Site.State, "socket", d.Site.Socket(), "pid", os.Getpid())
-	if err := tellManager(d.Manager, "READY=1"); err != nil {
-		d.Log.Warn("service manager", "cause", err.Error())
-	}
 	err = d.schedule(ctx)
 	stop()
 	_ = web.Close() // waiting requests end with the service
@@ -190,6 +187,23 @@ func (d *daemon) serve(ctx context.Context, signals <-chan os.Signal) error {
 	all.Wait()
 	d.Log.Info("service ended")
 	return err
+}
+
+// answer begins once runs can start: who connects before that waits, and is not
+// told that there is no service.
+func (d *daemon) answer(ctx context.Context, web *http.Server, l net.Listener) error {
+	if d.sched != nil {
+		select {
+		case <-d.sched.Opened():
+		case <-ctx.Done():
+			return errors.Join(http.ErrServerClosed, l.Close())
+		}
+	}
+	d.Log.Info("service ready", "state", d.Site.State, "socket", d.Site.Socket(), "pid", os.Getpid())
+	if err := tellManager(d.Manager, "READY=1"); err != nil {
+		d.Log.Warn("service manager", "cause", err.Error())
+	}
+	return web.Serve(l)
 }
 
 // schedule runs the scheduler, or waits where there is none.

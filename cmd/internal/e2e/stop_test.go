@@ -189,3 +189,36 @@ func TestHoldReleaseAndCancelNameWhoAsked(t *testing.T) {
 		}
 	}
 }
+
+// A service that was killed accounts for the past before it starts anything. Who
+// asks meanwhile waits, and is not told that there is no service.
+func TestWhoAsksWhileTheServiceOpensWaits(t *testing.T) {
+	h, s := busy(t, sleeper)
+	h.offer("other", nil, "/bin/true")
+	s.kill()
+	socket := filepath.Join(h.root, "run", "socket")
+	if err := os.Remove(socket); err != nil {
+		t.Fatal(err)
+	}
+	halt := filepath.Join(t.TempDir(), "before-leaf-lost")
+	if err := os.WriteFile(halt, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	h.launch(envHalt + "=" + filepath.Dir(halt))
+	h.waitFor(socket)
+	h.waitFor(halt + ".reached")
+	asked := make(chan result, 1)
+	go func() { asked <- h.run("run", "other", "--wait") }()
+	select {
+	case r := <-asked:
+		t.Errorf("answered before the service was open: exit %d\n%s%s", r.code, r.out, r.err)
+		asked <- r
+	case <-time.After(500 * time.Millisecond):
+	}
+	if err := os.Remove(halt); err != nil {
+		t.Fatal(err)
+	}
+	if r := <-asked; r.code != 0 {
+		t.Errorf("exit %d, want 0\n%s%s", r.code, r.out, r.err)
+	}
+}
