@@ -52,8 +52,6 @@ type Ruling interface {
 type Basis struct {
 	Verdicts jobspec.Verdicts
 	Weaker   []string
-	Trust    jobspec.Digest // allowed_signers in force
-	Revoked  jobspec.Digest // revoked_keys in force
 	Policy   jobspec.Digest // managed policy in force
 	SameUID  bool           // the job has the service's own uid
 }

@@ -127,16 +127,14 @@ func (w rows) started(r *run, v Verified, b Basis, f record.Facts) *record.Leaf 
 
 // judged fills in who signed and what was decided.
 func judged(l *record.Leaf, v Verified, b Basis) {
-	l.Trust, l.Revoked, l.Policy, l.SameUID, l.Weaker = b.Trust, b.Revoked, b.Policy, b.SameUID, b.Weaker
+	l.Policy, l.SameUID, l.Weaker = b.Policy, b.SameUID, b.Weaker
 	if b.Verdicts != (jobspec.Verdicts{}) {
 		l.Verdicts = &b.Verdicts
 	}
 	if v.Signed.Valid() {
-		op := v.Signed.Op()
-		if l.Trust.IsZero() {
-			l.Trust = v.Signed.Statement().Trust()
-		}
-		l.Principal, l.KeyID, l.Tier, l.Net = op.Principal, v.Signed.Statement().KeyID(), op.Tier, op.Net
+		op, st := v.Signed.Op(), v.Signed.Statement()
+		l.Trust, l.Revoked = st.Trust(), st.Revoked()
+		l.Principal, l.KeyID, l.Tier, l.Net = op.Principal, st.KeyID(), op.Tier, op.Net
 	}
 }
 

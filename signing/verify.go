@@ -57,7 +57,7 @@ func (t *Trust) Verify(msg, sig []byte, at time.Time) (statement.Statement, erro
 	}
 	return statement.New(seal.New(), msg, statement.Facts{
 		Namespace: r.Signature.Namespace, Principal: r.Signer.Principal,
-		KeyID: r.Signer.KeyID, Trust: t.digest,
+		KeyID: r.Signer.KeyID, Trust: t.digest, Revoked: t.revDig,
 	})
 }
 

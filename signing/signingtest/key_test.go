@@ -19,6 +19,9 @@ func TestStatementWentThroughTheVerifier(t *testing.T) {
 	if again := signingtest.FixedKey(t, "seed", "x"); again.KeyID() != k.KeyID() {
 		t.Error("another key of the same seed")
 	}
+	if st.Revoked() != trust.RevokedDigest() {
+		t.Error("the statement names another revoked_keys")
+	}
 	if trust.RevokedDigest() == trust.Digest() || signingtest.NewKey(t, "x").KeyID() == k.KeyID() {
 		t.Error("digests or keys alike")
 	}

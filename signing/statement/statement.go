@@ -21,6 +21,7 @@ type Statement struct {
 	principal string
 	keyID     string
 	trust     [sha256.Size]byte
+	revoked   [sha256.Size]byte
 	genuine   bool
 }
 
@@ -30,6 +31,7 @@ type Facts struct {
 	Principal string            // the one that allowed_signers gives the key
 	KeyID     string            // "SHA256:<base64>", as OpenSSH prints it
 	Trust     [sha256.Size]byte // digest of the allowed_signers that said so
+	Revoked   [sha256.Size]byte // digest of the revoked_keys that did not name the key
 }
 
 // New seals verified bytes. Only the verifier holds a genuine token; any other
@@ -40,7 +42,7 @@ func New(token seal.Token, body []byte, f Facts) (Statement, error) {
 	}
 	return Statement{
 		body: bytes.Clone(body), namespace: f.Namespace, principal: f.Principal,
-		keyID: f.KeyID, trust: f.Trust, genuine: true,
+		keyID: f.KeyID, trust: f.Trust, revoked: f.Revoked, genuine: true,
 	}, nil
 }
 
@@ -64,3 +66,6 @@ func (s Statement) KeyID() string { return s.keyID }
 
 // Trust is the digest of the allowed_signers file that vouched for the key.
 func (s Statement) Trust() [sha256.Size]byte { return s.trust }
+
+// Revoked is the digest of the revoked_keys file that did not name the key.
+func (s Statement) Revoked() [sha256.Size]byte { return s.revoked }

@@ -27,17 +27,7 @@ type ports struct {
 }
 
 // Entries lists what the chain puts in force.
-func (p ports) Entries() ([]scheduler.Entry, error) {
-	all, err := p.e.Intervals()
-	if err != nil {
-		return nil, err
-	}
-	out := make([]scheduler.Entry, 0, len(all))
-	for _, i := range all {
-		out = append(out, scheduler.Entry(i))
-	}
-	return out, nil
-}
+func (p ports) Entries() ([]scheduler.Entry, error) { return p.e.Intervals() }
 
 // Current verifies a job's op as it is stored now.
 func (p ports) Current(job jobspec.Name) (scheduler.Verified, error) {
@@ -125,7 +115,7 @@ func (x *examination) Decision() scheduler.Ruling { return x.x.Decision }
 
 func (x *examination) Basis() scheduler.Basis {
 	b := scheduler.Basis{Verdicts: x.x.Decision.Verdicts, Weaker: x.x.Decision.Weaker,
-		Trust: jobspec.Digest(x.signed.Statement().Trust()), SameUID: !x.e.Site.System()}
+		SameUID: !x.e.Site.System()}
 	if p := x.x.Input.Policy; p != nil {
 		b.Policy = p.Digest
 	}

@@ -5,23 +5,14 @@ import (
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/scheduler"
 	"github.com/sbxcron/sbxcron/store"
 )
 
-// Interval is a stretch of time in which a spec was in force on this host.
-type Interval struct {
-	Job      jobspec.Name
-	Op       jobspec.Digest // that holds the spec
-	Seq      int64
-	Schedule jobspec.Schedule
-	Anchor   time.Time // created of that op
-	Since    time.Time // when the op that put it in force was accepted here
-	Until    time.Time // when it ended; zero while it lasts
-}
-
-// Intervals lists what is in force, and what ended after the service was last
-// started, so that no slot up to its end goes without a line.
-func (e *Engine) Intervals() ([]Interval, error) {
+// Intervals lists the stretches of time in which specs are in force on this host,
+// and those that ended after the service was last started, so that no slot up to
+// their end goes without a line.
+func (e *Engine) Intervals() ([]scheduler.Entry, error) {
 	chain, err := e.opened()
 	if err != nil {
 		return nil, err
@@ -30,7 +21,7 @@ func (e *Engine) Intervals() ([]Interval, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := intervalWalk{open: map[jobspec.Name]*Interval{}, spec: map[jobspec.Name]int64{}}
+	w := intervalWalk{open: map[jobspec.Name]*scheduler.Entry{}, spec: map[jobspec.Name]int64{}}
 	state := chain.State()
 	for seq := range state.Len() {
 		op, _ := state.Head(seq)
@@ -40,7 +31,7 @@ func (e *Engine) Intervals() ([]Interval, error) {
 		}
 		w.take(op, state, at)
 	}
-	var out []Interval
+	var out []scheduler.Entry
 	for _, i := range w.all {
 		if !i.Until.IsZero() && i.Until.Before(lastBoot) {
 			continue
@@ -54,9 +45,9 @@ func (e *Engine) Intervals() ([]Interval, error) {
 }
 
 type intervalWalk struct {
-	open map[jobspec.Name]*Interval
+	open map[jobspec.Name]*scheduler.Entry
 	spec map[jobspec.Name]int64
-	all  []*Interval
+	all  []*scheduler.Entry
 }
 
 func (w *intervalWalk) take(op jobspec.Op, state *store.State, at time.Time) {
@@ -77,12 +68,12 @@ func (w *intervalWalk) take(op jobspec.Op, state *store.State, at time.Time) {
 		return
 	}
 	digest, _ := state.Digest(w.spec[op.Job])
-	i := &Interval{Job: op.Job, Op: digest, Seq: w.spec[op.Job], Since: at}
+	i := &scheduler.Entry{Job: op.Job, Op: digest, Seq: w.spec[op.Job], Since: at}
 	w.open[op.Job] = i
 	w.all = append(w.all, i)
 }
 
-func fillSchedule(chain Entries, i *Interval) error {
+func fillSchedule(chain Entries, i *scheduler.Entry) error {
 	entry, err := chain.Entry(i.Seq)
 	if err != nil {
 		return err
