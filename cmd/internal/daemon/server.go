@@ -3,7 +3,6 @@ package daemon
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -298,7 +297,7 @@ func (s *server) hold(r *http.Request, uid int) (any, error) {
 	var body struct {
 		Reason string `json:"reason"`
 	}
-	if err := decode(r, &body); err != nil && !errors.Is(err, io.EOF) {
+	if err := decode(r, &body); err != nil {
 		return nil, err
 	}
 	return struct{}{}, s.svc.HoldFor(name, uid, body.Reason)

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"sync"
 	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
@@ -21,15 +20,11 @@ import (
 type Service struct {
 	*engine.Engine
 	since time.Time
-
-	mu    sync.Mutex
-	sched *scheduler.Scheduler // nil while nothing may run
+	sched *scheduler.Scheduler // nil where nothing may run; set before anybody is answered
 	why   error                // why there is none
 }
 
 func (s *Service) scheduler() (*scheduler.Scheduler, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if s.sched == nil {
 		return nil, s.why
 	}
