@@ -138,7 +138,7 @@ func TestTheFloorIsPrintedWhole(t *testing.T) {
 			t.Errorf("later field %q is not printed", f)
 		}
 	}
-	if FloorDigest().IsZero() || FloorDigest() != FloorDigest() {
+	if first := FloorDigest(); first.IsZero() || first != FloorDigest() {
 		t.Error("the floor has no fixed digest")
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"errors"
-	"reflect"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -44,22 +43,6 @@ func (r RunRow) Index() int64 {
 		return r.FinalIndex
 	}
 	return r.StartIndex
-}
-
-// Merged is the row as one leaf: what the final leaf states, and beneath it what
-// the leaf of the start does. It is for showing; the ledger has no such line.
-func (r RunRow) Merged() record.Leaf {
-	merged := *r.Last()
-	if r.Start == nil || r.Final == nil {
-		return merged
-	}
-	top, below := reflect.ValueOf(&merged).Elem(), reflect.ValueOf(*r.Start)
-	for i := range top.NumField() {
-		if top.Field(i).IsZero() {
-			top.Field(i).Set(below.Field(i))
-		}
-	}
-	return merged
 }
 
 // Outcome is how it ended, "" while it runs.

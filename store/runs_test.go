@@ -221,8 +221,8 @@ func TestRunIsOpenUntilItsFinalLeaf(t *testing.T) {
 	if !found || row.Outcome() != record.OutcomeSucceeded || row.Index() != 2 || row.StartIndex != 0 || row.Start == nil {
 		t.Errorf("%+v", row)
 	}
-	if m := row.Merged(); m.Kind != record.Finished || m.Slot == nil || m.Outcome != record.OutcomeSucceeded {
-		t.Errorf("merged %+v", m)
+	if row.Last().Kind != record.Finished || row.First().Slot == nil {
+		t.Errorf("first %+v, last %+v", row.First(), row.Last())
 	}
 	if _, found, err := r.Run("r-9"); found || err != nil {
 		t.Error("an unknown run is found")

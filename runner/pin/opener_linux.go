@@ -21,18 +21,18 @@ type opened struct {
 	kind    jobspec.FileKind // set also with a trouble of that kind
 }
 
-func (o *opened) close() {
-	o.chain.close()
-	if o.content != nil {
-		o.content.Close()
+func (p *opened) close() {
+	p.chain.close()
+	if p.content != nil {
+		p.content.Close()
 	}
-	o.chain, o.content = nil, nil
+	p.chain, p.content = nil, nil
 }
 
 // fail closes what is held and keeps the trouble.
-func (o *opened) fail(t trouble) opened {
-	o.close()
-	return opened{trouble: t, kind: o.kind}
+func (p *opened) fail(t trouble) opened {
+	p.close()
+	return opened{trouble: t, kind: p.kind}
 }
 
 // room is how many bytes may still be bound: in one file, and in sealed copies.

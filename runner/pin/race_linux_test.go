@@ -2,7 +2,6 @@ package pin
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -110,7 +109,7 @@ func oneRound(t *testing.T, path string, sw *swapper, signed []byte, table mount
 	}
 	isSigned := opened.SHA256 == jobspec.DigestOf(signed)
 	if isSigned != bytes.Equal(got, signed) {
-		t.Error(fmt.Sprintf("digest signed: %v, bytes signed: %v", isSigned, !isSigned))
+		t.Errorf("digest signed: %v, bytes signed: %v", isSigned, !isSigned)
 	}
 	if isSigned {
 		return "signed", f

@@ -105,7 +105,6 @@ type Job struct {
 	cwd       string
 	argv      []string
 	typed     string
-	role      jobspec.Role
 	body      string
 	stdin     string
 	env       map[string]string

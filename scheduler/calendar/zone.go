@@ -6,7 +6,6 @@ import (
 	_ "embed"
 	"fmt"
 	"io"
-	"sort"
 	"strings"
 	"sync"
 	"time"
@@ -71,20 +70,6 @@ func Location(name string) (*time.Location, error) {
 		return nil, &Error{What: "timezone", Text: name, Detail: "no such zone in the IANA database", Advice: zoneAdvice(name, all)}
 	}
 	return load()
-}
-
-// Zones lists all names that Location knows, sorted.
-func Zones() ([]string, error) {
-	all, err := zones()
-	if err != nil {
-		return nil, err
-	}
-	names := make([]string, 0, len(all))
-	for name := range all {
-		names = append(names, name)
-	}
-	sort.Strings(names)
-	return names, nil
 }
 
 func zoneAdvice[V any](name string, all map[string]V) string {

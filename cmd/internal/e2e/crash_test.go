@@ -53,7 +53,6 @@ type killer struct {
 	clock *dial
 	slot  time.Time
 	dir   string
-	lost  int
 }
 
 // calibrate lets one run go through and returns the names of its steps.
