@@ -182,7 +182,7 @@ func pointInTime(flag, text string, now time.Time) (time.Time, error) {
 	if t, err := time.Parse(time.RFC3339, text); err == nil {
 		return t, nil
 	}
-	span, err := parseSpan(text)
+	span, err := jobspec.ParseSpan(text)
 	if err != nil {
 		return time.Time{}, usageError("%s %q: want RFC 3339, or a span such as 24h or 7d", flag, text)
 	}

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +14,7 @@ type limitKind uint8
 
 const (
 	countLimit limitKind = iota + 1
-	bytesLimit           // 512, 64KiB, 1MiB, 2GiB
+	bytesLimit           // 512B, 64KiB, 1MiB, 2GiB
 	spanLimit            // 30s, 15m
 	cpuLimit             // 1.5 is one and a half cores
 )
@@ -57,8 +58,8 @@ func setLimit(l *jobspec.Limits, text string) error {
 		if f.name != name {
 			continue
 		}
-		n, ok := f.kind.parse(value)
-		if !ok || n <= 0 {
+		n, err := f.kind.parse(value)
+		if err != nil || n <= 0 {
 			return usageError("--limit %q: want %s", text, f.kind.words())
 		}
 		*f.field(l) = n
@@ -81,39 +82,19 @@ func (k limitKind) words() string {
 	}
 }
 
-func (k limitKind) parse(value string) (int64, bool) {
+// parse reads a value as job.toml has it.
+func (k limitKind) parse(value string) (int64, error) {
 	switch k {
 	case countLimit:
-		n, err := strconv.ParseInt(value, 10, 53)
-		return n, err == nil
+		return strconv.ParseInt(value, 10, 53)
 	case bytesLimit:
-		return parseBytes(value)
+		return jobspec.ParseSize(value)
 	case spanLimit:
-		d, err := parseSpan(value)
-		return int64(d / time.Second), err == nil && d%time.Second == 0
+		d, err := jobspec.ParseSpan(value)
+		return int64(d / time.Second), err
 	case cpuLimit:
-		f, err := strconv.ParseFloat(value, 64)
-		if err != nil || f > 1<<20 || f < 0 {
-			return 0, false
-		}
-		return int64(f*100 + 0.5), true
+		return jobspec.ParseCPUs(value)
 	default:
-		return 0, false
+		return 0, errors.New("a limit of no kind")
 	}
-}
-
-// parseBytes reads a number of bytes, with a binary unit or none.
-func parseBytes(value string) (int64, bool) {
-	number, factor := value, int64(1)
-	for i, unit := range []string{"KiB", "MiB", "GiB", "TiB"} {
-		if n, ok := strings.CutSuffix(value, unit); ok {
-			number, factor = n, 1<<(10*(i+1))
-			break
-		}
-	}
-	n, err := strconv.ParseInt(strings.TrimSpace(number), 10, 53)
-	if err != nil || n < 0 || n > (1<<53)/factor {
-		return 0, false
-	}
-	return n * factor, true
 }

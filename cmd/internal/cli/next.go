@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/cmd/internal/engine"
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/scheduler/calendar"
 )
@@ -77,21 +78,7 @@ func (a *App) nextOfExpr(o nextOptions, from time.Time) error {
 	for _, w := range c.Warnings() {
 		a.say("note: %s", w)
 	}
-	return a.printNext(comingSlots(c, from, o.count))
-}
-
-// comingSlots lists count due instants after from.
-func comingSlots(c *calendar.Calendar, from time.Time, count int) []api.Next {
-	var all []api.Next
-	for range count {
-		d, ok := c.Next(from)
-		if !ok {
-			break
-		}
-		all = append(all, api.Next{At: d.At.Format(time.RFC3339), UTC: d.At.UTC(), Slot: d.Slots[0].String(), Notes: d.Notes()})
-		from = d.At
-	}
-	return all
+	return a.printNext(engine.NextOf("", c, from, time.Time{}, o.count))
 }
 
 func (a *App) printNext(next []api.Next) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/cmd/internal/engine"
 	"github.com/sbxcron/sbxcron/cmd/internal/ui"
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/scheduler/calendar"
@@ -60,7 +61,7 @@ func (a *App) showTimes(op *jobspec.Op) {
 	if err != nil {
 		return // refused before, with the reason
 	}
-	for _, n := range comingSlots(c, op.Created.Time(), 3) {
+	for _, n := range engine.NextOf(op.Job, c, op.Created.Time(), op.Spec.ExpiresAt.Time(), 3) {
 		a.note("  next: %s", n.At)
 		for _, text := range n.Notes {
 			a.note("        %s", text)

@@ -1,34 +1,13 @@
 package cli
 
 import (
-	"fmt"
-	"strconv"
-	"strings"
 	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
 )
 
-// parseSpan reads a span of time: what time.ParseDuration takes, or whole days
-// and weeks as in "90d" and "2w". It is never negative.
-func parseSpan(text string) (time.Duration, error) {
-	for unit, length := range map[string]time.Duration{"d": 24 * time.Hour, "w": 7 * 24 * time.Hour} {
-		number, ok := strings.CutSuffix(text, unit)
-		if !ok {
-			continue
-		}
-		n, err := strconv.ParseInt(number, 10, 32)
-		if err != nil || n < 0 || n > 36500 {
-			return 0, fmt.Errorf("span %q: want a number before %q", text, unit)
-		}
-		return time.Duration(n) * length, nil
-	}
-	d, err := time.ParseDuration(text)
-	if err != nil || d < 0 {
-		return 0, fmt.Errorf("span %q: want a number and s, m, h, d or w", text)
-	}
-	return d, nil
-}
-
-// spanFlag is a flag that holds a span of time.
+// spanFlag is a flag that holds a span of time, written as job.toml has it: whole
+// seconds, so that nothing of what was typed is cut off where it is signed.
 type spanFlag struct{ to *time.Duration }
 
 func (f spanFlag) String() string {
@@ -40,7 +19,7 @@ func (f spanFlag) String() string {
 
 // Set implements pflag.Value.
 func (f spanFlag) Set(text string) (err error) {
-	*f.to, err = parseSpan(text)
+	*f.to, err = jobspec.ParseSpan(text)
 	return err
 }
 
