@@ -67,8 +67,8 @@ func (j *judge) observation(use Use, role Role, paths ...string) (Observation, b
 	return Observation{}, false
 }
 
-// driftCode is the code for a bound file that changed.
-func driftCode(r Role) Code {
+// DriftCode is the code for a bound file whose bytes changed.
+func DriftCode(r Role) Code {
 	switch r {
 	case RoleInterpreter:
 		return CodeDriftInterpreter
@@ -86,7 +86,7 @@ func ofExecutable(r Role, fine Code) Code {
 	if r == RoleExecutable {
 		return fine
 	}
-	return driftCode(r)
+	return DriftCode(r)
 }
 
 func (j *judge) boundFile(b Bound) {
@@ -107,7 +107,7 @@ func (j *judge) boundFile(b Bound) {
 		return
 	}
 	if o.Size != b.Size || o.SHA256 != b.SHA256 || o.SHA256.IsZero() {
-		j.no(driftCode(b.Role), b.Real, "%s was bound, %s lies there now", b.SHA256.Short(), o.SHA256.Short())
+		j.no(DriftCode(b.Role), b.Real, "%s was bound, %s lies there now", b.SHA256.Short(), o.SHA256.Short())
 	}
 	if mode := fmt.Sprintf("%04o", o.Mode&0o7777); o.UID != b.UID || mode != b.Mode {
 		j.no(ofExecutable(b.Role, CodeDriftExecOwner), b.Real, "uid %d, mode %s was bound, it is %d, %s now", b.UID, b.Mode, o.UID, mode)

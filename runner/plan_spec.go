@@ -172,23 +172,11 @@ func (o Order) bound(want jobspec.Bound) (int, jobspec.Observation, error) {
 	case ob.Problem != "":
 		return 0, ob, refuse(ob.Problem, want.Real, "%s %q: %s", want.Role, want.Real, ob.Detail)
 	case ob.SHA256 != want.SHA256 || ob.Size != want.Size || want.SHA256.IsZero():
-		return 0, ob, refuse(driftCode(want.Role), want.Real, "%s %q has other bytes than the approved ones", want.Role, want.Real)
+		return 0, ob, refuse(jobspec.DriftCode(want.Role), want.Real, "%s %q has other bytes than the approved ones", want.Role, want.Real)
 	case ob.Kind != jobspec.KindRegular || !clean(ob.Real):
-		return 0, ob, refuse(driftCode(want.Role), want.Real, "%s %q is not a regular file", want.Role, want.Real)
+		return 0, ob, refuse(jobspec.DriftCode(want.Role), want.Real, "%s %q is not a regular file", want.Role, want.Real)
 	}
 	return i, ob, nil
-}
-
-func driftCode(r jobspec.Role) jobspec.Code {
-	switch r {
-	case jobspec.RoleInterpreter:
-		return jobspec.CodeDriftInterpreter
-	case jobspec.RoleScript:
-		return jobspec.CodeDriftScript
-	case jobspec.RoleFile:
-		return jobspec.CodeDriftFile
-	}
-	return jobspec.CodeDriftExecHash
 }
 
 // drawCommand draws argv as it was typed and the bound file that is executed.

@@ -39,7 +39,7 @@ func fewChild() {
 			os.Exit(1)
 		}
 	}
-	if f, err := s.Fresh(1); err != nil || f.Close() != nil {
+	if f, err := reopen(s.File(1)); err != nil || f.Close() != nil {
 		fmt.Println(err)
 		os.Exit(1)
 	}

@@ -4,7 +4,7 @@
 // It promises four things. A path is opened component by component with
 // openat2(2), without symbolic and magic links, and every later question (kind,
 // owner, size, place) is asked of the descriptors, never of the path again. The
-// bytes behind File and Fresh are those that the observation's digest was
+// bytes behind File are those that the observation's digest was
 // computed over: a file that only root can change is held by its inode, every
 // other file is copied into a memfd that is sealed before it is hashed. An
 // account with Drop is served by a child process that already has that
@@ -20,6 +20,5 @@
 // places lie that no job gets.
 //
 // Every main that opens with Drop calls ChildMain first. runner, its backends and
-// cmd may import it; it imports
-// jobspec, the standard library and x/sys.
+// cmd may import it; it imports jobspec, the standard library and x/sys.
 package pin

@@ -105,7 +105,7 @@ func TestAccountReachesItsOwnFilesThatOthersCannot(t *testing.T) {
 		if seen.Problem != "" || seen.UID != jobUID || seen.Mode != 0o700 {
 			t.Fatalf("%d: %+v", i, seen)
 		}
-		at, err := Locate(seen.Real)
+		at, err := located(seen.Real)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -136,7 +136,7 @@ func script(path string) Request { return bound(jobspec.RoleScript, path) }
 // content reads everything that a fresh descriptor gives.
 func content(t *testing.T, s *Set, i int) []byte {
 	t.Helper()
-	f, err := s.Fresh(i)
+	f, err := reopen(s.File(i))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,4 +155,14 @@ func everyUse(path string) []Request {
 		bound(jobspec.RoleScript, path), bound(jobspec.RoleFile, path),
 		{Use: jobspec.UseCwd, Path: path}, {Use: jobspec.UseRead, Path: path}, {Use: jobspec.UseWrite, Path: path},
 	}
+}
+
+// located says where a path lies, with the rights of this process. It follows
+// symbolic links first: what is looked for is the place, not its name.
+func located(path string) (jobspec.Location, error) {
+	table, err := readMounts()
+	if err != nil {
+		return jobspec.Location{}, err
+	}
+	return locate(path, table)
 }

@@ -11,16 +11,8 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec"
 )
 
-// Locate says where a path lies, with the rights of this process. It follows
+// locate says where a path lies, with the rights of this process. It follows
 // symbolic links first: what is looked for is the place, not its name.
-func Locate(path string) (jobspec.Location, error) {
-	table, err := readMounts()
-	if err != nil {
-		return jobspec.Location{}, err
-	}
-	return locate(path, table)
-}
-
 func locate(path string, table mounts) (jobspec.Location, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {

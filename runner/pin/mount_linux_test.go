@@ -58,7 +58,7 @@ func mountAndLook(dir string) (seenThere, error) {
 		to   *jobspec.Location
 		path string
 	}{{&s.Conf, conf}, {&s.Alias, alias}, {&s.Inner, inner}, {&s.Parent, parent}} {
-		if *l.to, err = Locate(l.path); err != nil {
+		if *l.to, err = located(l.path); err != nil {
 			return s, err
 		}
 	}

@@ -4,7 +4,6 @@ package pin
 
 import (
 	"context"
-	"os"
 
 	"github.com/sbxcron/sbxcron/jobspec"
 )
@@ -24,11 +23,6 @@ func Open(context.Context, Account, []Request, Options) (*Set, error) { return n
 func Resolve(_ context.Context, _ Account, typed, _ string, _ []string) (string, error) {
 	return "", errPlatform(typed)
 }
-
-// Locate refuses on this platform.
-func Locate(path string) (jobspec.Location, error) { return jobspec.Location{}, errPlatform(path) }
-
-func reopen(f *os.File) (*os.File, error) { return nil, errPlatform(f.Name()) }
 
 type gatherer struct{ all []jobspec.Sensitive }
 

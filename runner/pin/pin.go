@@ -94,18 +94,6 @@ func (s *Set) File(i int) *os.File { return s.pins[i].file }
 // the inode itself, which only root can change.
 func (s *Set) Sealed(i int) bool { return s.pins[i].sealed }
 
-// Fresh opens the bound file i once more, at offset 0 and with an offset of its
-// own: a sandbox that copies from a descriptor begins at its current offset
-// and would otherwise get other bytes than those hashed at the second start.
-// The caller closes it.
-func (s *Set) Fresh(i int) (*os.File, error) {
-	p := s.pins[i]
-	if p.file == nil || p.seen.Use != jobspec.UseBound {
-		return nil, fmt.Errorf("reopen %q: it is not an open bound file", p.seen.Typed)
-	}
-	return reopen(p.file)
-}
-
 // Close closes every descriptor of the set. It may be called more than once.
 func (s *Set) Close() error {
 	var all []error

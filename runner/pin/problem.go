@@ -128,16 +128,7 @@ func changedCode(r Request) jobspec.Code {
 	if r.Use != jobspec.UseBound {
 		return jobspec.CodePathUnreachable
 	}
-	switch r.Role {
-	case jobspec.RoleExecutable:
-		return jobspec.CodeDriftExecHash
-	case jobspec.RoleInterpreter:
-		return jobspec.CodeDriftInterpreter
-	case jobspec.RoleScript:
-		return jobspec.CodeDriftScript
-	default:
-		return jobspec.CodeDriftFile
-	}
+	return jobspec.DriftCode(r.Role)
 }
 
 // words says what happened to the path, in this process's own words.

@@ -124,7 +124,7 @@ func TestHeldFolderIsNeverTheOneThatALinkLedTo(t *testing.T) {
 	put(t, dir+"/secret/f", "", 0o644)
 	put(t, dir+"/cwd/f", "", 0o644)
 	link(t, dir+"/secret", dir+"/link")
-	want, err := Locate(dir + "/cwd")
+	want, err := located(dir + "/cwd")
 	if err != nil {
 		t.Fatal(err)
 	}

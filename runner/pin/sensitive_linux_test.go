@@ -50,7 +50,7 @@ func TestSensitivePlacesAreAllGathered(t *testing.T) {
 // checkWhere: what exists is known by inode, what does not by where it would lie.
 func checkWhere(t *testing.T, there, missing, home jobspec.Sensitive) {
 	t.Helper()
-	at, err := Locate(there.Path)
+	at, err := located(there.Path)
 	if err != nil || at.Self != there.Where.Self || !slices.Contains(there.Where.Ancestors, home.Where.Self) {
 		t.Errorf("%q: %+v, %v", there.Path, there.Where, err)
 	}
@@ -91,20 +91,20 @@ func TestLocateFollowsLinksToThePlace(t *testing.T) {
 		{dir + "/l/f", dir + "/real/f"},
 		{"/", "/"},
 	} {
-		a, err := Locate(pair[0])
+		a, err := located(pair[0])
 		if err != nil {
 			t.Fatal(err)
 		}
-		b, err := Locate(pair[1])
+		b, err := located(pair[1])
 		if err != nil || a.Self != b.Self || a.Device != b.Device {
 			t.Errorf("%q: %+v, %q: %+v, %v", pair[0], a, pair[1], b, err)
 		}
 	}
-	root, err := Locate("/")
+	root, err := located("/")
 	if err != nil || len(root.Ancestors) != 0 || !strings.HasSuffix(root.Device, ":/") {
 		t.Errorf("/: %+v, %v", root, err)
 	}
-	if _, err := Locate(dir + "/none"); !os.IsNotExist(err) {
+	if _, err := located(dir + "/none"); !os.IsNotExist(err) {
 		t.Errorf("missing: %v", err)
 	}
 }
