@@ -16,6 +16,9 @@ type HistoryQuery struct {
 	Limit   int              `json:"limit"` // 0: 50
 }
 
+// Running is the outcome of a run that has not ended.
+const Running = "running"
+
 // Run is one row of history: a run, or slots that did not run and why.
 type Run struct {
 	Run          string            `json:"run,omitempty"`
@@ -24,7 +27,7 @@ type Run struct {
 	SlotCount    int64             `json:"slot_count,omitempty"`
 	Job          jobspec.Name      `json:"job"`
 	Op           jobspec.Digest    `json:"op"`
-	Outcome      string            `json:"outcome"` // "running" until it ends
+	Outcome      string            `json:"outcome"` // Running until it ends
 	Reasons      []Reason          `json:"reasons"`
 	ScheduledFor *time.Time        `json:"scheduled_for,omitempty"`
 	StartedAt    *time.Time        `json:"started_at,omitempty"`
@@ -117,6 +120,13 @@ type Status struct {
 	Host     jobspec.HostID `json:"host"`
 	Jobs     int            `json:"jobs"`
 }
+
+// The verdicts of an audit.
+const (
+	Pass       = "pass"
+	Fail       = "fail"
+	NotChecked = "not_checked"
+)
 
 // Audit is the result of audit verify: three verdicts and one for the runs,
 // each pass, fail or not_checked.

@@ -43,13 +43,6 @@ Exit status: 0 all pass; 20 one fails; 3 one could not be checked.`,
 	return group("audit", "Prove what was approved and what ran", verify, export)
 }
 
-// Verdicts of audit verify.
-const (
-	auditPass       = "pass"
-	auditFail       = "fail"
-	auditNotChecked = "not_checked"
-)
-
 func (a *App) auditVerify(ctx context.Context) error {
 	return a.service(ctx, func(svc api.Service) error {
 		v, err := svc.Verify(ctx)
@@ -73,12 +66,12 @@ func (a *App) auditVerify(ctx context.Context) error {
 func auditStatus(v api.Audit) error {
 	verdicts := []string{v.Authentic, v.Intact, v.Complete}
 	for _, w := range append(verdicts, v.Runs) {
-		if w == auditFail {
+		if w == api.Fail {
 			return exitStatus(jobspec.ClassAudit.Exit())
 		}
 	}
 	for _, w := range verdicts {
-		if w != auditPass {
+		if w != api.Pass {
 			return exitStatus(jobspec.ClassProblems.Exit())
 		}
 	}
@@ -96,12 +89,12 @@ func (a *App) printAudit(v api.Audit) {
 		{"runs", v.Runs, "whether what ran is proven by checkpoints"},
 	} {
 		words := row.verdict
-		if words == auditNotChecked {
+		if words == api.NotChecked {
 			words = "not checked"
 		}
 		a.line("%-10s %-12s %s", row.name, words, row.means)
 	}
-	if v.Runs == auditNotChecked {
+	if v.Runs == api.NotChecked {
 		a.line("%-10s %s", "", "the ledger has no checkpoints yet: its lines are read, and proven by nothing but this machine")
 	}
 	for _, p := range v.Problems {

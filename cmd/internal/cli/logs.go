@@ -105,7 +105,7 @@ func (a *App) copyStream(ctx context.Context, svc api.Service, run, stream strin
 		switch {
 		case err != nil:
 			return err
-		case !follow || r.Outcome != outcomeRunning:
+		case !follow || r.Outcome != api.Running:
 			return sink.Close()
 		}
 		select {

@@ -49,10 +49,10 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 	}
 	return a.service(ctx, func(svc api.Service) error {
 		r, err := svc.Start(ctx, o.job)
-		if err == nil && o.wait && r.Outcome == outcomeRunning {
+		if err == nil && o.wait && r.Outcome == api.Running {
 			r, err = svc.Run(ctx, r.Run, true)
 		}
-		if err == nil && (o.wait || r.Outcome != outcomeRunning) {
+		if err == nil && (o.wait || r.Outcome != api.Running) {
 			err = runError(r)
 		}
 		if err != nil {
@@ -62,13 +62,10 @@ func (a *App) run(ctx context.Context, o runOptions) error {
 	})
 }
 
-// outcomeRunning is what api gives for a run that has not ended.
-const outcomeRunning = "running"
-
 // started reports whether the job was let run. A lost run was: what is not known
 // is how it ended.
 func started(r api.Run) bool {
-	return r.StartedAt != nil || r.Outcome == outcomeRunning || r.Outcome == string(record.OutcomeLost)
+	return r.StartedAt != nil || r.Outcome == api.Running || r.Outcome == string(record.OutcomeLost)
 }
 
 // waitStatus picks the exit status of --wait for a run that did not succeed.

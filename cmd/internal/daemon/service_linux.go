@@ -130,7 +130,7 @@ const pollEvery = 50 * time.Millisecond
 func (s *Service) Run(ctx context.Context, id string, wait bool) (api.Run, error) {
 	for {
 		run, err := s.Engine.Run(ctx, id, false)
-		if err != nil || !wait || run.Outcome != "running" {
+		if err != nil || !wait || run.Outcome != api.Running {
 			return run, err
 		}
 		select {

@@ -12,13 +12,6 @@ import (
 	"github.com/sbxcron/sbxcron/store"
 )
 
-// The answers of an audit.
-const (
-	pass       = "pass"
-	fail       = "fail"
-	notChecked = "not_checked"
-)
-
 // audit gathers findings; each verdict falls with the first one against it.
 type audit struct {
 	api.Audit
@@ -28,7 +21,7 @@ type audit struct {
 }
 
 func (a *audit) against(verdict *string, code jobspec.Code, where, detail string) {
-	*verdict = fail
+	*verdict = api.Fail
 	a.Problems = append(a.Problems, api.Problem{Code: string(code), Where: where, Detail: detail})
 }
 
@@ -36,7 +29,7 @@ func (a *audit) against(verdict *string, code jobspec.Code, where, detail string
 func (a *audit) againstChain(err error) {
 	switch code := jobspec.CodeOf(err); code {
 	case jobspec.CodeChainRollback, jobspec.CodeChainMissing:
-		a.Intact = fail
+		a.Intact = api.Fail
 		a.against(&a.Complete, code, "chain", err.Error())
 	default:
 		a.against(&a.Intact, code, "chain", err.Error())
@@ -50,7 +43,7 @@ func opName(seq int64) string { return fmt.Sprintf("op %d", seq) }
 // runs stays not_checked until the ledger has checkpoints.
 func (e *Engine) Verify(context.Context) (api.Audit, error) {
 	a := &audit{opened: map[string]bool{}, pruned: map[string]bool{}}
-	a.Authentic, a.Intact, a.Complete, a.Runs = notChecked, notChecked, notChecked, notChecked
+	a.Authentic, a.Intact, a.Complete, a.Runs = api.NotChecked, api.NotChecked, api.NotChecked, api.NotChecked
 	a.Problems = []api.Problem{}
 	e.auditChain(a)
 	if err := e.auditLedger(a); err != nil {
@@ -71,7 +64,7 @@ func (e *Engine) auditChain(a *audit) {
 		return // nothing to check is never a pass
 	}
 	a.Ops = int64(len(entries))
-	a.Intact = pass
+	a.Intact = api.Pass
 	if e.chainErr != nil {
 		a.againstChain(e.chainErr)
 	}
@@ -80,7 +73,7 @@ func (e *Engine) auditChain(a *audit) {
 		a.against(&a.Authentic, jobspec.CodeOf(err), "trust files", err.Error())
 		return
 	}
-	a.Authentic = pass
+	a.Authentic = api.Pass
 	view := &jobspec.View{}
 	for _, entry := range entries {
 		auditOp(a, trusts, view, entry)
@@ -118,8 +111,8 @@ func (e *Engine) auditLedger(a *audit) error {
 	if e.history.Len() == 0 && e.history.Damage() == nil {
 		return nil
 	}
-	if a.Complete == notChecked {
-		a.Complete = pass
+	if a.Complete == api.NotChecked {
+		a.Complete = api.Pass
 	}
 	err := e.history.Scan(0, func(l store.Leaf) error {
 		a.Leaves++
@@ -129,8 +122,8 @@ func (e *Engine) auditLedger(a *audit) error {
 	if err != nil {
 		a.against(&a.Intact, jobspec.CodeOf(err), "ledger", err.Error())
 	}
-	if a.Intact == notChecked && err == nil {
-		a.Intact = pass
+	if a.Intact == api.NotChecked && err == nil {
+		a.Intact = api.Pass
 	}
 	a.judgeOutputs()
 	for run := range a.opened {

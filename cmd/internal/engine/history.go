@@ -70,7 +70,7 @@ func (e *Engine) apiRun(row store.RunRow) api.Run {
 		r.RequestedBy = &first.RequestedBy.UID
 	}
 	if row.Final == nil {
-		r.Outcome = "running"
+		r.Outcome = api.Running
 		if !e.isRunning(r.Run) {
 			r.Outcome = string(record.OutcomeLost)
 		} else if first.Kind == record.Started {
