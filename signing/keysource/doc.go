@@ -12,5 +12,5 @@
 // the callback, never from arguments or the environment.
 //
 // Only the command line may import it: the service holds no key that can sign an
-// op and links neither a parser of private keys nor an agent client.
+// op, and its packages use neither a parser of private keys nor an agent client.
 package keysource

@@ -10,5 +10,5 @@
 //
 // The owner's op is built here, on the owner's side: of the service it takes
 // host, position and predecessor, and it compares them with the pin wherever the
-// pin can be read. Only cmd/sbxcron imports it.
+// pin can be read. Only cmd/sbxcron and the end-to-end tests import it.
 package cli

@@ -6,5 +6,6 @@
 // signed op, and everything else only reads or reduces. Rights follow the uid
 // that the kernel gives for the peer at connect, and nothing that a client says
 // about itself. Of the environment the service reads what systemd sets for it,
-// and nothing picks a folder, a backend or a mode.
+// and nothing picks a folder, a backend or a mode. Only the command line and the
+// end-to-end tests import it.
 package daemon

@@ -5,4 +5,7 @@
 // add, explain, run and the trigger all come through here, so none of them can
 // look at other facts than the others. What it opens stays open in the
 // Examination and is what the sandbox is then built from.
+//
+// It refuses to open a path of a spec with root's rights, and decides nothing by
+// itself. Only packages below cmd may import it.
 package examine
