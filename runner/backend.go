@@ -54,9 +54,12 @@ type Outputs interface {
 // Refusal says why a run did not start. It is data for the record, and also an
 // error.
 type Refusal struct {
-	Code   jobspec.Code
+	Reason jobspec.Code
 	Target string
 	Detail string
 }
 
-func (r *Refusal) Error() string { return fmt.Sprintf("%s: %s", r.Code, r.Detail) }
+func (r *Refusal) Error() string { return fmt.Sprintf("%s: %s", r.Reason, r.Detail) }
+
+// Code is the stable reason.
+func (r *Refusal) Code() string { return string(r.Reason) }

@@ -95,7 +95,7 @@ func (p *Plan) Blueprint() *Blueprint { return p.b }
 func (p *Plan) Digest() jobspec.Digest { return jobspec.DigestOf([]byte(p.b.Dump())) }
 
 func refuse(code jobspec.Code, target, format string, args ...any) *Refusal {
-	return &Refusal{Code: code, Target: target, Detail: fmt.Sprintf(format, args...)}
+	return &Refusal{Reason: code, Target: target, Detail: fmt.Sprintf(format, args...)}
 }
 
 // plan checks the order and draws its blueprint.

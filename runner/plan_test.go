@@ -142,7 +142,7 @@ func TestNoPlanWithoutConsent(t *testing.T) {
 func codeOf(err error) jobspec.Code {
 	var r *Refusal
 	if errors.As(err, &r) {
-		return r.Code
+		return r.Reason
 	}
 	return ""
 }

@@ -134,6 +134,9 @@ func (r *Refusal) Error() string {
 	return string(r.Reason.Code) + ": " + r.Detail
 }
 
+// Code is the stable reason.
+func (r *Refusal) Code() string { return string(r.Reason.Code) }
+
 func refusal(code jobspec.Code, detail string) *Refusal {
 	return &Refusal{record.Reason{Code: code, Detail: detail}}
 }

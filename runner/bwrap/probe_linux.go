@@ -79,7 +79,7 @@ func (b *Backend) unusable(err error, said jobspec.Sandbox) jobspec.Sandbox {
 	case errors.As(err, &p):
 		said.Problem, said.Detail, said.Remedy = p.code, p.detail, p.remedy
 	case errors.As(err, &no):
-		said.Problem, said.Detail = no.Code, no.Detail
+		said.Problem, said.Detail = no.Reason, no.Detail
 		if no.Target == "landlock" {
 			said.Remedy = landlockRemedy
 		}

@@ -84,5 +84,5 @@ func closeGuards(all []guarded) {
 }
 
 func refusal(code jobspec.Code, target, format string, args ...any) *runner.Refusal {
-	return &runner.Refusal{Code: code, Target: target, Detail: fmt.Sprintf(format, args...)}
+	return &runner.Refusal{Reason: code, Target: target, Detail: fmt.Sprintf(format, args...)}
 }

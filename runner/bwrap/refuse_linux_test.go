@@ -69,7 +69,7 @@ func mustRefuse(t *testing.T, b *Backend, want jobspec.Code, word string) {
 	plan, canary := canaryJob(t, b)
 	armed, err := b.Prepare(t.Context(), plan)
 	var no *runner.Refusal
-	if armed != nil || !errors.As(err, &no) || no.Code != want || !strings.Contains(no.Detail, word) {
+	if armed != nil || !errors.As(err, &no) || no.Reason != want || !strings.Contains(no.Detail, word) {
 		t.Errorf("prepare says %v, want %s with %q", err, want, word)
 	}
 	if _, err := os.Stat(canary); !os.IsNotExist(err) {

@@ -64,7 +64,7 @@ func (r *run) classify(end *record.End) {
 	if r.execFail != nil && strings.Contains(rowName(r.table, r.execFail.Row), runner.OfExecutable) {
 		no := movedAway(r.table, *r.execFail)
 		end.Outcome = record.OutcomeRefused
-		end.Reasons = append(end.Reasons, record.Reason{Code: no.Code, Target: r.p.Exec.Path, Detail: no.Detail})
+		end.Reasons = append(end.Reasons, record.Reason{Code: no.Reason, Target: r.p.Exec.Path, Detail: no.Detail})
 		return
 	}
 	if r.execFail != nil {

@@ -41,7 +41,7 @@ func (p ports) Current(job jobspec.Name) (scheduler.Verified, error) {
 // refusalOf makes an error with a code the reason in the record.
 func refusalOf(err error) error {
 	if r, ok := errors.AsType[*runner.Refusal](err); ok {
-		return &scheduler.Refusal{Reason: record.Reason{Code: r.Code, Target: r.Target, Detail: r.Detail}}
+		return &scheduler.Refusal{Reason: record.Reason{Code: r.Reason, Target: r.Target, Detail: r.Detail}}
 	}
 	if code := jobspec.CodeOr(err, ""); code != "" {
 		return &scheduler.Refusal{Reason: record.Reason{Code: code, Detail: err.Error()}}
