@@ -47,7 +47,7 @@ func (e *Engine) row(id string) (store.RunRow, error) {
 
 // apiRun tells a row of the index in the words of the interface.
 func (e *Engine) apiRun(row store.RunRow) api.Run {
-	row = e.settled(row)
+	row, running := e.settled(row)
 	first, last := row.First(), row.Last()
 	r := api.Run{
 		Run: last.Run, Job: last.Job, Op: last.Op, Outcome: string(row.Outcome()), Reasons: apiReasons(last.Reasons),
@@ -71,7 +71,7 @@ func (e *Engine) apiRun(row store.RunRow) api.Run {
 	}
 	if row.Final == nil {
 		r.Outcome = api.Running
-		if !e.isRunning(r.Run) {
+		if !running {
 			r.Outcome = string(record.OutcomeLost)
 		} else if first.Kind == record.Started {
 			r.StartedAt = stamp(first.Time) // the record came first; the instant itself comes with the end
@@ -98,17 +98,21 @@ func (e *Engine) signer(row store.RunRow) jobspec.Principal {
 	return first.Principal
 }
 
-// settled reads a row once more that has no end though its run is over: the end
-// may have become durable after the row was read.
-func (e *Engine) settled(row store.RunRow) store.RunRow {
-	if row.Final != nil || e.isRunning(row.First().Run) {
-		return row
+// settled says whether a row's run is going on, and reads the row once more where
+// it has no end though its run is over: the end may have become durable after the
+// row was read.
+func (e *Engine) settled(row store.RunRow) (now store.RunRow, running bool) {
+	if row.Final != nil {
+		return row, false
+	}
+	if e.isRunning(row.First().Run) {
+		return row, true
 	}
 	again, found, err := e.runs.Run(row.First().Run)
 	if err != nil || !found {
-		return row
+		return row, false
 	}
-	return again
+	return again, false
 }
 
 func (e *Engine) addEnd(r *api.Run, l *record.Leaf) {
