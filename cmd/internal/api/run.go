@@ -52,6 +52,9 @@ type Run struct {
 	Principal jobspec.Principal `json:"-"`
 }
 
+// LedgerTarget is the target of a problem that keeps history from being whole.
+const LedgerTarget = "ledger"
+
 // Reason is one cause, with what to do about it.
 type Reason struct {
 	Code   jobspec.Code `json:"code"`

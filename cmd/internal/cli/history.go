@@ -72,7 +72,7 @@ func (a *App) tellDamage(ctx context.Context, svc api.Service) error {
 		return nil // the list came; who may not ask for more is told no more
 	}
 	for _, p := range st.Problems {
-		if p.Code == jobspec.CodeStoreCorrupt {
+		if p.Target == api.LedgerTarget {
 			a.note("not all can be read: %s", reasonLine(p))
 			return exitStatus(jobspec.ClassProblems.Exit())
 		}

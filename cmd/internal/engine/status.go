@@ -50,7 +50,11 @@ func (e *Engine) Problems() []api.Reason {
 	if _, err := e.opened(); err != nil {
 		add(err)
 	}
-	add(e.history.Damage())
+	if err := e.history.Damage(); err != nil {
+		p := problemOf(err)
+		p.Target = api.LedgerTarget
+		problems = append(problems, *p)
+	}
 	_, err := e.Site.Trust()
 	add(err)
 	if pin, perr := store.ReadPin(e.Site.Dirs); perr == nil {
