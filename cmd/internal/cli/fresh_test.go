@@ -59,7 +59,7 @@ func TestHistorySaysWhereTheLedgerCannotBeRead(t *testing.T) {
 	for _, args := range [][]string{{"history"}, {"-q", "history", "nightly"}, {"--json", "history"}} {
 		b := newBench(t)
 		b.svc.status = api.Status{Health: "store_corrupt", Problems: []api.Reason{{Code: jobspec.CodeStoreCorrupt, Target: api.LedgerTarget, Detail: "line 7"}}}
-		if code := b.run(args...); code != 3 || !strings.Contains(b.err.String(), "store_corrupt: line 7") {
+		if code := b.run(args...); code != 3 || !strings.Contains(b.err.String(), "store_corrupt: ledger: line 7") {
 			t.Errorf("%q: exit %d, %s", args, code, b.err.String())
 		}
 	}
