@@ -80,6 +80,25 @@ func (w *Writer) AdvancePin(now time.Time, serial int64) (*State, error) {
 	return w.pinOn(l, now, serial, pending[1:])
 }
 
+// RaiseSerial remembers that a managed policy with this serial was seen, so that
+// an older one is refused from now on. The pin keeps its op. A serial that is not
+// higher changes nothing.
+func (w *Writer) RaiseSerial(serial int64) error {
+	if err := w.usable(); err != nil {
+		return err
+	}
+	next := *w.State()
+	if serial <= next.Pin.PolicySerial {
+		return nil
+	}
+	next.Pin.PolicySerial = serial
+	if err := writePin(w.disk, w.dirs, next.Pin); err != nil {
+		return w.fail("raise the policy serial", err)
+	}
+	w.state.Store(&next)
+	return nil
+}
+
 // usable refuses work after a failure, without the lock, and on files that
 // changed under us.
 func (w *Writer) usable() error {

@@ -39,7 +39,29 @@ func (e *Engine) Examine(ctx context.Context, phase jobspec.Phase, v Verified, u
 	if phase == jobspec.PhaseTrigger && e.ledger == nil {
 		s.Audit = e.chainErr
 	}
-	return e.Examiner.Examine(ctx, phase, s, uid)
+	x, err := e.Examiner.Examine(ctx, phase, s, uid)
+	if err != nil {
+		return nil, err
+	}
+	if err := e.sawPolicy(x.Input.Policy); err != nil {
+		x.Close()
+		return nil, err
+	}
+	return x, nil
+}
+
+// sawPolicy remembers the serial of a policy that decided something, so that an
+// older one is refused from then on.
+func (e *Engine) sawPolicy(p *jobspec.Policy) error {
+	e.mu.RLock()
+	w := e.writer
+	e.mu.RUnlock()
+	if w == nil || p == nil || p.Serial <= w.State().Pin.PolicySerial {
+		return nil
+	}
+	e.commit.Lock()
+	defer e.commit.Unlock()
+	return w.RaiseSerial(p.Serial)
 }
 
 // Explained tells a decision in the words of the interface.
