@@ -48,7 +48,7 @@ func TestAHostileJobEndsAndHarmsNobodyElse(t *testing.T) {
 	h := newHouse(t)
 	for name, x := range hostiles() {
 		h.must("add", jobName(name), "--schedule", "0 0 1 1 *", "--yes", "--tier", "workspace", "--cwd", h.script(jobName(name), x.body),
-			"--limit", "timeout=2s", "--limit", "grace=1s", "--limit", "pids=64", "--limit", "open_files=64", "--", "./job.sh")
+			"--limit", "timeout=5s", "--limit", "grace=1s", "--limit", "pids=64", "--limit", "open_files=64", "--", "./job.sh")
 	}
 	t.Cleanup(func() { os.Chmod(filepath.Join(h.work, "makes-its-own-folder-unreachable"), 0o755) })
 	h.add("bystander", h.script("bystander", "echo fine"), "workspace", "./job.sh")
