@@ -268,8 +268,20 @@ func TestWhenTheHeadMovesNothingSignedIsReused(t *testing.T) {
 
 // existing is a job that is there, of alice or of another.
 func existing(of jobspec.Principal, state string) api.JobDetail {
-	return api.JobDetail{Job: api.Job{Job: "nightly", Revision: 3, Op: jobspec.DigestOf([]byte("spec op")), Principal: of,
+	raw := []byte(`{"type":"sbxcron.op/v1"}`)
+	return api.JobDetail{Bytes: raw, Job: api.Job{Job: "nightly", Revision: 3, Op: jobspec.DigestOf(raw), Principal: of,
 		Tier: jobspec.Workspace, Net: jobspec.NetNone, State: state}}
+}
+
+func TestEnableShowsTheOpThatItNamesOrSignsNothing(t *testing.T) {
+	b := newBench(t)
+	d := existing("alice", "disabled")
+	d.Bytes = []byte(`{"type":"sbxcron.op/v1","job":"other"}`)
+	b.svc.detail = map[jobspec.Name]api.JobDetail{"nightly": d}
+	status := b.run("--json", "enable", "nightly", "--yes")
+	if e := b.errorDoc(); status != 12 || e.ErrCode != string(jobspec.CodeOpTampered) || b.key.used != 0 {
+		t.Errorf("exit %d, %s, key used %d times", status, e.ErrCode, b.key.used)
+	}
 }
 
 func TestOpsWithoutASpecAreSignedForTheRightNamespace(t *testing.T) {

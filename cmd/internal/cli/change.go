@@ -80,6 +80,11 @@ func (a *App) change(ctx context.Context, action jobspec.Action, o changeOptions
 		if err != nil {
 			return err
 		}
+		if action == jobspec.Enable {
+			if pr.target, err = targetOf(ctx, svc, pr.op); err != nil {
+				return err
+			}
+		}
 		if err := who.mayUse(pr.namespace, p.now); err != nil {
 			return err
 		}
@@ -116,6 +121,19 @@ func changeProposal(p place, action jobspec.Action, who owner, name jobspec.Name
 		namespace = jobspec.RootNamespace
 	}
 	return newProposal(op, namespace)
+}
+
+// targetOf reads the op that an enable puts back in force. The service is taken
+// at no word: the bytes must have the digest that is about to be signed.
+func targetOf(ctx context.Context, svc api.Service, op *jobspec.Op) (*jobspec.Op, error) {
+	d, err := svc.Job(ctx, op.Job)
+	if err != nil {
+		return nil, err
+	}
+	if jobspec.DigestOf(d.Bytes) != op.Target {
+		return nil, api.New(jobspec.CodeOpTampered, fmt.Sprintf("the service shows other bytes than those of op %s", op.Target.Short()))
+	}
+	return jobspec.DecodeOp(d.Bytes)
 }
 
 func notOwner(name jobspec.Name, of jobspec.Principal) error {

@@ -18,6 +18,7 @@ type proposal struct {
 	op        *jobspec.Op
 	bytes     []byte
 	namespace string
+	target    *jobspec.Op // enable: the op that it puts back in force
 }
 
 func newProposal(op *jobspec.Op, namespace string) (proposal, error) {
@@ -47,6 +48,13 @@ func (a *App) showProposal(p proposal, who owner) {
 	}
 	if p.op.Spec != nil {
 		a.showTimes(p.op)
+	}
+	if p.target != nil {
+		a.note("")
+		a.note("That puts this back in force. It will run WITHOUT YOU, on its schedule:")
+		for _, s := range jobspec.Summary(p.target) {
+			a.note("  %s", s)
+		}
 	}
 	a.note("")
 	a.note("  op %s", p.digest())
