@@ -21,6 +21,9 @@ func (w wiring) daemon(ctx context.Context, o DaemonOptions) error {
 	if err != nil {
 		return err
 	}
+	if err := os.Unsetenv("SSH_AUTH_SOCK"); err != nil { // the service has no use for an agent, and its children none either
+		return err
+	}
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	defer signal.Stop(signals)
