@@ -41,9 +41,16 @@ func (g *gatherer) where(path string) jobspec.Location {
 	if w, ok := g.known[path]; ok {
 		return w
 	}
-	w, ok := g.find(path)
+	var up, w jobspec.Location
+	if path != "/" {
+		up = g.where(filepath.Dir(path))
+	}
+	ok := false
+	if path == "/" || up.Self != (jobspec.FileID{}) { // nothing lies in a folder that is not there
+		w, ok = g.find(path)
+	}
 	if !ok && path != "/" {
-		w = inside(g.where(filepath.Dir(path)), filepath.Base(path))
+		w = inside(up, filepath.Base(path))
 	}
 	g.known[path] = w
 	return w
