@@ -11,7 +11,12 @@ import (
 func (j *judge) ceilings() {
 	c, known := j.ceiling()
 	if !known {
-		j.no(CodeTierOverCeiling, string(j.op.Principal), "no ceiling is known, so nothing is allowed")
+		code := CodePrincipalUnknown
+		if j.in.Policy == nil {
+			code = orElse(j.in.PolicyErr, CodePolicyMissing)
+		}
+		j.no(code, string(j.op.Principal), "no ceiling is known, so nothing is allowed")
+		j.all.Resources = No
 		return
 	}
 	if j.op.Tier == NoTier || j.op.Tier > Workspace || j.op.Tier > c.MaxTier {

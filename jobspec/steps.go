@@ -239,7 +239,8 @@ func (j *judge) audit() {
 
 // schedule: the calendar accepts it, and nobody holds the job.
 func (j *judge) schedule() {
-	if j.in.Schedule != nil {
+	told := !j.clean && CodeOf(j.in.Schedule) == CodeSpecFieldLater // by the structure, with a better name
+	if j.in.Schedule != nil && !told {
 		j.no(CodeScheduleInvalid, "schedule", "%v", j.in.Schedule)
 	}
 	if j.in.Held && j.phase == PhaseTrigger {
