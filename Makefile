@@ -4,6 +4,7 @@
 GO      ?= go
 BIN     := bin/sbxcron
 LDFLAGS := -s -w
+TESTFLAGS ?=
 ARCHES  := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
 .PHONY: demo test build setup check cross bench soak clean
@@ -11,8 +12,9 @@ ARCHES  := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 demo: setup build
 	@sh testdata/demo/demo.sh $(BIN)
 
-test: setup
-	$(GO) test -race ./...
+test:
+	@sh .ci/setup test
+	$(GO) test -race -timeout 20m $(TESTFLAGS) ./...
 
 build:
 	@mkdir -p bin
@@ -39,7 +41,7 @@ bench: build
 
 # soak runs the long loops; their last lines belong into docs/measured.md.
 soak:
-	SBXCRON_TEST_SOAK=1 $(GO) test -count=1 -timeout 60m -v ./...
+	SBXCRON_TEST_SOAK=1 $(GO) test -count=1 -timeout 90m -v ./...
 
 clean:
 	rm -rf bin
