@@ -9,7 +9,9 @@ ARCHES  := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
 .PHONY: demo test build setup check cross bench soak clean
 
-demo: setup build
+demo:
+	@t=$$(date +%s); $(MAKE) -s setup && n=$$(date +%s) && echo "-- setup took $$((n - t)) s" && \
+	  $(MAKE) -s build && echo "-- build took $$(($$(date +%s) - n)) s"
 	@sh testdata/demo/demo.sh $(BIN)
 
 test:
