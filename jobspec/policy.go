@@ -5,15 +5,17 @@ import "time"
 // Policy is the managed layer: what an organisation allows its principals. Its
 // zero value allows nobody anything.
 type Policy struct {
-	Serial           int64
-	EnabledPlatforms []string
-	ManagedOnly      ManagedOnly
-	Weaker           []string // weaker choices that the machine permits, by name
-	Principals       map[Principal]Ceiling
-	Operators        []string // account names
-	Auditors         []string
-	Rules            []Rule
-	Digest           Digest // of the file's bytes
+	Serial            int64
+	EnabledPlatforms  []string
+	ManagedOnly       ManagedOnly
+	Weaker            []string // weaker choices that the machine permits, by name
+	Principals        map[Principal]Ceiling
+	AgentCLI          string   // "deny" or "ask"; "" is ask
+	AgentInnerSandbox string   // "off": an agent may run with its own inner sandbox off, ours stays; "" refuses that
+	Operators         []string // account names
+	Auditors          []string
+	Rules             []Rule
+	Digest            Digest // of the file's bytes
 }
 
 // ManagedOnly switches off what lower layers could allow.
@@ -46,5 +48,17 @@ type Rule struct {
 	Why    string
 	Name   string   // base name, see policy.md 2.4 for the asymmetry
 	Path   string   // glob on the real path
+	Args   []Token  // one for each argument, from the first on; nil: any arguments, empty: none
+	Rest   bool     // with Args: further arguments may follow
 	Has    []string // tokens that must all occur, in any place
+	Cwd    string   // glob on the folder that the command starts in; "" for any
+}
+
+// Token judges one argument. Exactly one of its fields is set; the zero Token
+// matches the empty argument only.
+type Token struct {
+	Literal string
+	Any     bool
+	Alt     []string // one of these words
+	Re      string   // RE2, held against the whole argument
 }
