@@ -50,8 +50,10 @@ func laterTable() []laterField {
 	}
 }
 
+// otherBackend leaves out the words that mean no sandbox: those will never be
+// built, and have a refusal of their own.
 func otherBackend(op *Op) bool {
-	return slices.ContainsFunc(op.Spec.Backend.AnyOf, func(b string) bool { return b != DefaultBackend })
+	return slices.ContainsFunc(op.Spec.Backend.AnyOf, func(b string) bool { return b != DefaultBackend && !isNoBackend(b) })
 }
 
 func laterFields() []string {
