@@ -2,41 +2,75 @@ package jobspec
 
 import "time"
 
-// Policy is the managed layer: what an organisation allows its principals. Its
+// Policy is what the layers above a spec allow. It is made of files: policy.toml,
+// which grants, those in policy.d, and the owner's own, which only narrow. Its
 // zero value allows nobody anything.
+//
+// In a file that narrows, a nil list and a zero number say nothing; see Meet. In
+// policy.toml they are the strict end, and ReadPolicy of jobtoml fills them in.
 type Policy struct {
 	Serial            int64
 	EnabledPlatforms  []string
 	ManagedOnly       ManagedOnly
 	Weaker            []string // weaker choices that the machine permits, by name
-	Principals        map[Principal]Ceiling
-	AgentCLI          string   // "deny" or "ask"; "" is ask
-	AgentInnerSandbox string   // "off": an agent may run with its own inner sandbox off, ours stays; "" refuses that
-	Operators         []string // account names
-	Auditors          []string
-	Rules             []Rule
-	Digest            Digest // of the file's bytes
+	AgentCLI          string   // "deny" or "ask", which "" means too
+	AgentInnerSandbox string   // "off": an agent's inner sandbox may be off where ours stays
+	// Open says that a principal without a ceiling here is not restricted by this
+	// file. Where it is false such a principal may do nothing.
+	Open       bool
+	Principals map[Principal]Ceiling
+	Operators  []string // account names
+	Auditors   []string
+	Rules      []Rule
+	Digest     Digest // of the managed files' bytes
+	// Owners are what principals have laid down for their own jobs. Decide applies
+	// the one of the op's principal.
+	Owners map[Principal]OwnerLayer
 }
 
-// ManagedOnly switches off what lower layers could allow.
+// OwnerLayer is the file that a principal keeps about the own jobs. A fault in
+// it refuses that principal's jobs and nobody else's.
+type OwnerLayer struct {
+	Policy *Policy // nil where Reason says why
+	Digest Digest
+	Reason Code
+	Detail string
+}
+
+// ManagedOnly says that only what managed files list may be used. Domains and
+// binds need no switch: only managed files can list them.
 type ManagedOnly struct {
-	Commands bool
+	Commands   bool
+	ReadPaths  bool // the cwd and each path must lie below what the ceiling lists
+	WritePaths bool
+	// Lists names the files that set Commands: each must allow every part of a
+	// command by its own rules, so a further file can never widen another's list.
+	Lists []string
 }
 
 // Ceiling bounds one principal. Zero values are the strict end: no tier, no
 // path beyond the cwd, nobody to run as, and the floor's maximum for limits.
 type Ceiling struct {
-	MaxTier     Tier
-	MaxNet      Net
-	RunAs       []string // first = default, empty = nobody
-	Users       []string // accounts that may see and run this principal's jobs
-	Read        []string // prefixes
-	Write       []string // prefixes
-	Limits      Limits   // zero fields: the floor's maximum
-	MaxTTL      time.Duration
-	MinInterval time.Duration
-	MaxJobs     int64
-	Disabled    bool
+	MaxTier      Tier
+	MaxNet       Net
+	Hosts        []string // for net.allow, "name:port", "*.name:port"
+	PrivateHosts []string // of those, the ones that may lie in private ranges; ranges as "10.0.0.0/8:443"
+	Forward      []string // for net.forward, "name:port"
+	Sockets      []string // prefixes
+	Credentials  []string // names
+	RunAs        []string // first = default, empty = nobody
+	Users        []string // accounts that may see and run this principal's jobs
+	Read         []string // prefixes
+	Write        []string // prefixes
+	Bind         []string // prefixes of bind sources beyond the cwd
+	Backends     []string // nil: bwrap
+	Limits       Limits   // zero fields: the floor's maximum
+	MaxTTL       time.Duration
+	MinInterval  time.Duration
+	MaxJobs      int64
+	Windows      [][]Window        // a run starts inside one window of each list; none: always
+	Require      map[Tier][]string // what signing for a tier needs: "terminal", "touch"
+	Disabled     bool
 }
 
 // Rule judges commands. Effect is "deny", "ask" or "allow"; any other word
@@ -44,21 +78,22 @@ type Ceiling struct {
 type Rule struct {
 	ID     string
 	Layer  string
+	File   string // "" for policy.toml, else its name below CONF
 	Effect string
 	Why    string
 	Name   string   // base name, see policy.md 2.4 for the asymmetry
 	Path   string   // glob on the real path
-	Args   []Token  // one for each argument, from the first on; nil: any arguments, empty: none
-	Rest   bool     // with Args: further arguments may follow
+	Args   []Token  // the arguments from the first on; nil: any, empty: none
+	Rest   bool     // further arguments may follow Args
 	Has    []string // tokens that must all occur, in any place
-	Cwd    string   // glob on the folder that the command starts in; "" for any
+	Cwd    string   // glob on the job's cwd; "" matches any, and none
 }
 
-// Token judges one argument. Exactly one of its fields is set; the zero Token
-// matches the empty argument only.
+// Token matches one argument, whole. Exactly one of its fields is set; a zero
+// token is the empty argument.
 type Token struct {
 	Literal string
 	Any     bool
-	Alt     []string // one of these words
-	Re      string   // RE2, held against the whole argument
+	Alt     []string // one of these
+	Re      string   // RE2, anchored at both ends
 }

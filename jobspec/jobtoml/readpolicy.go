@@ -31,7 +31,7 @@ func ReadPolicy(data []byte) (*jobspec.Policy, error) {
 	r.accounts("roles.auditors", t.Roles.Auditors, true)
 	p := &jobspec.Policy{
 		Serial: t.Serial, EnabledPlatforms: t.EnabledPlatforms, Weaker: t.Weaker,
-		ManagedOnly: jobspec.ManagedOnly(t.ManagedOnly), Operators: t.Roles.Operators, Auditors: t.Roles.Auditors,
+		ManagedOnly: jobspec.ManagedOnly{Commands: t.ManagedOnly.Commands}, Operators: t.Roles.Operators, Auditors: t.Roles.Auditors,
 		Principals: r.principals(t.Principals), Rules: r.rules(t.Rules), Digest: jobspec.DigestOf(data),
 	}
 	if r.err != nil {
