@@ -29,6 +29,10 @@ func (j *judge) binding() {
 			j.opened(list.use, p)
 		}
 	}
+	for _, b := range j.spec.Bind {
+		j.bindSource(b)
+	}
+	j.state()
 }
 
 // complete: everything that the command names is bound, and the program is
@@ -47,7 +51,7 @@ func (j *judge) complete() {
 		if b.Role == RoleExecutable {
 			n++
 		}
-		if !slices.Contains([]Role{RoleExecutable, RoleInterpreter, RoleScript, RoleFile}, b.Role) {
+		if !slices.Contains([]Role{RoleExecutable, RoleInterpreter, RoleScript, RoleFile, RoleBind}, b.Role) {
 			j.no(CodeSpecMalformed, "bound", "role %s is not one of ours", Quote(string(b.Role)))
 		}
 	}
@@ -76,6 +80,8 @@ func DriftCode(r Role) Code {
 		return CodeDriftScript
 	case RoleFile:
 		return CodeDriftFile
+	case RoleBind:
+		return CodeDriftBindSrc
 	default:
 		return CodeDriftExecHash
 	}

@@ -98,6 +98,8 @@ const (
 	CodeIntervalTooShort      Code = "interval_too_short"
 	CodeQuotaJobs             Code = "quota_jobs"
 	CodeWeakerForbidden       Code = "weaker_forbidden"
+	CodeStateOverQuota        Code = "state_over_quota"
+	CodeStateUnusable         Code = "state_unusable"
 )
 
 // Codes: command.
@@ -135,6 +137,7 @@ const (
 	CodeDriftCwdSymlink  Code = "drift_cwd_symlink"
 	CodeDriftEnv         Code = "drift_env"
 	CodeDriftUser        Code = "drift_user"
+	CodeDriftBindSrc     Code = "drift_bind_src"
 	CodeDriftTooLarge    Code = "drift_too_large"
 )
 

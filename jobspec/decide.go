@@ -101,7 +101,7 @@ func (j *judge) run() {
 		return
 	}
 	j.step(stepCommand, &j.all.Capability, j.command)
-	j.step(stepAsks, &j.all.Consent, j.consent)
+	j.step(stepAsks, &j.all.Consent, func() { j.openingAsks(); j.consent() })
 	j.step(stepBinding, &j.all.Resources, j.binding)
 	if j.phase != PhaseApply {
 		j.step(stepSandbox, &j.all.Resources, j.sandbox)

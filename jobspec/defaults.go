@@ -48,6 +48,7 @@ func FloorLimits() Limits {
 		WorkspaceGrowthBytes: 1 << 42,
 		Connections:          65536,
 		NetBytes:             1 << 42,
+		StateBytes:           1 << 42,
 	}
 }
 
@@ -73,6 +74,7 @@ func limitFields() []limitField {
 		{"workspace_growth_bytes", func(l *Limits) *int64 { return &l.WorkspaceGrowthBytes }, false},
 		{"connections", func(l *Limits) *int64 { return &l.Connections }, false},
 		{"net_bytes", func(l *Limits) *int64 { return &l.NetBytes }, false},
+		{"state_bytes", func(l *Limits) *int64 { return &l.StateBytes }, false},
 	}
 }
 

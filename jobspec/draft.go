@@ -69,7 +69,8 @@ type Facts struct {
 	Read, Write, Deny []string
 	HasGit            bool // .git lies in a writable cwd
 	Bound             []Bound
-	RunAs             RunAs // zero when no account is bound
+	Bind              []Bind // as in the draft, with absolute sources, their kinds and owners
+	RunAs             RunAs  // zero when no account is bound
 
 	Policy PolicyDigests
 }

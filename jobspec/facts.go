@@ -31,6 +31,10 @@ const (
 	UseRead  Use = "read"
 	UseWrite Use = "write"
 	UseDeny  Use = "deny"
+
+	UseBindRO Use = "bind_ro" // the live source of a bind
+	UseBindRW Use = "bind_rw"
+	UseState  Use = "state" // the job's own folder; the service opens it, not the job's account
 )
 
 // FileKind is the type of a file.

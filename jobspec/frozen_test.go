@@ -34,6 +34,15 @@ func frozen() map[string]*jobspec.Op {
 
 	all["add-whole"] = whole(base(jobspec.Add, 7, 1), digest)
 
+	openings := base(jobspec.Add, 3, 1)
+	openings.Tier, openings.Net = jobspec.Workspace, jobspec.NetNone
+	openings.Spec = &jobspec.Spec{Argv: []string{"true"}, Cwd: jobspec.Place{Path: "/srv/ops", UID: 1000}, Git: "commit", MayCreate: []string{".envrc"}, StateDir: true,
+		Bound: []jobspec.Bound{{Role: jobspec.RoleBind, Typed: "/etc/app.toml", Real: "/etc/app.toml", Size: 9, SHA256: digest("app.toml"), Mode: "0644"}},
+		Bind: []jobspec.Bind{{Source: "/etc/app.toml", Target: "~/.app.toml", Mode: "ro", Kind: jobspec.KindRegular},
+			{Source: "/srv/spool", Target: "/spool", Mode: "rw", Kind: jobspec.KindDir, UID: 1000}},
+		Limits: jobspec.Limits{TimeoutSeconds: 60, StateBytes: 1 << 20}}
+	all["add-openings"] = openings
+
 	replace := base(jobspec.Replace, 8, 2)
 	replace.Tier, replace.Net = jobspec.Workspace, jobspec.NetNone
 	replace.Spec = &jobspec.Spec{Argv: []string{"x"}, Script: jobspec.Script{Interpreter: "/bin/sh", Body: "set -eu\necho \"$1\"\n"},

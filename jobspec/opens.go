@@ -25,6 +25,13 @@ func OpensOf(op *Op) Opens {
 	}
 	o.Read = append(o.Read, s.Read...)
 	o.Write = append(o.Write, s.Write...)
+	for _, b := range s.Bind {
+		if b.Mode == BindRW {
+			o.Write = append(o.Write, b.Source)
+		} else if b.Live() {
+			o.Read = append(o.Read, b.Source)
+		}
+	}
 	for _, b := range s.Bound {
 		if !slices.Contains(o.Read, b.Real) {
 			o.Read = append(o.Read, b.Real)

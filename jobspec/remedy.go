@@ -87,6 +87,8 @@ var codeFacts = map[Code]codeFact{
 	CodeTTLOverCeiling:        {ClassPolicy, "choose an earlier expiry, and sign the job again with replace when it comes"},
 	CodeIntervalTooShort:      {ClassPolicy, "let the job run less often, or have min_interval lowered in policy.toml"},
 	CodeQuotaJobs:             {ClassPolicy, "remove a job, or have max_jobs of the principal raised in policy.toml"},
+	CodeStateOverQuota:        {ClassPolicy, "remove what is not needed from the job's state folder, or raise limits.state and sign the job again"},
+	CodeStateUnusable:         {ClassPolicy, "give the state folder back to the job's account, or remove the job and add it again with an empty one"},
 	CodeWeakerForbidden:       {ClassPolicy, "leave the weaker choice out and repair what the machine lacks"},
 
 	CodeCmdDeniedRule:    {ClassPolicy, "use a command that the rule does not deny"},
@@ -119,6 +121,7 @@ var codeFacts = map[Code]codeFact{
 	CodeDriftCwdSymlink:  {ClassPolicy, "put a real folder in place of the symbolic link"},
 	CodeDriftEnv:         {ClassPolicy, "sign the job again with replace"},
 	CodeDriftUser:        {ClassPolicy, "restore the account's uid and gid, or sign the job again with replace"},
+	CodeDriftBindSrc:     {ClassPolicy, "put the bind's source back as it was, or look at what changed and sign the job again with rebind"},
 	CodeDriftTooLarge:    {ClassPolicy, "bind a smaller file"},
 
 	CodeSbxPlatformDisabled: {ClassSandbox, "run the job on a platform that enabled_platforms in policy.toml lists"},

@@ -26,6 +26,9 @@ func Resolve(d *Draft, f Facts) (*Op, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkOpenings(d, f); err != nil {
+		return nil, err
+	}
 	created := InstantOf(f.Now)
 	return &Op{
 		Type: OpType, Host: f.Host, Seq: f.Seq, Prev: f.Prev, Action: f.Action,
@@ -35,15 +38,15 @@ func Resolve(d *Draft, f Facts) (*Op, error) {
 		Spec: &Spec{
 			Argv: argv, Script: d.Script, Bound: slices.Clone(f.Bound),
 			Cwd: f.Cwd, Read: slices.Clone(f.Read), Write: slices.Clone(f.Write), Deny: slices.Clone(f.Deny),
-			Git: resolveGit(d, f, tier), MayCreate: d.MayCreate, Bind: d.Bind,
+			Git: resolveGit(d, f, tier), MayCreate: d.MayCreate, Bind: slices.Clone(f.Bind),
 			Env: maps.Clone(d.Env), Stdin: d.Stdin,
 			Schedule: schedule, ExpiresAt: created.Add(orElse(d.Expires, DefaultTTL)),
-			Limits: d.Limits.orDefault(DefaultLimits()), RunAs: f.RunAs, StateDir: d.StateDir,
+			Limits: resolveLimits(d), RunAs: f.RunAs, StateDir: d.StateDir,
 			Result:   orElse(d.Result, ExitWord),
 			NetAllow: d.NetAllow, NetDeny: d.NetDeny, Forward: d.Forward, Sockets: d.Sockets,
 			Credentials: d.Credentials, Denials: d.Denials, Backend: resolveBackend(d),
 			Weaker: d.Weaker, Notify: d.Notify, Policy: f.Policy,
-			Coverage: PlanBinding(argv, d.Script, d.Files).Coverage, Note: d.Note,
+			Coverage: resolveCoverage(argv, d, f), Note: d.Note,
 		},
 	}, nil
 }
@@ -136,6 +139,33 @@ func resolveGit(d *Draft, f Facts, tier Tier) string {
 		return "read-only"
 	}
 	return d.Git
+}
+
+// checkOpenings refuses what could only be found wrong later.
+func checkOpenings(d *Draft, f Facts) error {
+	switch {
+	case len(d.Bind) != len(f.Bind):
+		return &FieldError{Reason: CodeInternal, Field: "facts", Detail: "the sources of binds were not looked at"}
+	case d.Git == GitCommit && !f.HasGit:
+		return &FieldError{Reason: CodeSpecMalformed, Field: "fs.git", Detail: "the cwd holds no .git folder to commit to",
+			Remedy: "name the top folder of a repository with --cwd"}
+	}
+	return nil
+}
+
+func resolveCoverage(argv []string, d *Draft, f Facts) map[string]string {
+	c := PlanBinding(argv, d.Script, d.Files).Coverage
+	coverBinds(c, f.Bind, d.StateDir)
+	return c
+}
+
+// resolveLimits writes the limit of the state folder out where there is one.
+func resolveLimits(d *Draft) Limits {
+	def := DefaultLimits()
+	if d.StateDir {
+		def.StateBytes = DefaultStateBytes
+	}
+	return d.Limits.orDefault(def)
 }
 
 func resolveBackend(d *Draft) BackendNeed {

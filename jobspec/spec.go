@@ -14,16 +14,16 @@ type Spec struct {
 	Read        []string          `json:"read"`        // further paths, read-only
 	Write       []string          `json:"write"`       // further paths, writable; workspace only
 	Deny        []string          `json:"deny"`        // holes in the above
-	Git         string            `json:"git"`         // "read-only" where .git lies in a writable cwd
+	Git         string            `json:"git"`         // "read-only" where .git lies in a writable cwd, or "commit"
 	MayCreate   []string          `json:"may_create"`  // protected names that the job may create
-	Bind        []Bind            `json:"bind"`        // see laterTable
+	Bind        []Bind            `json:"bind"`        // host paths shown at another place
 	Env         map[string]string `json:"env"`         // added to the fixed base; the environment starts empty
 	Stdin       string            `json:"stdin"`       // signed text, else nothing
 	Schedule    Schedule          `json:"schedule"`    //
 	ExpiresAt   Instant           `json:"expires_at"`  // required
 	Limits      Limits            `json:"limits"`      //
 	RunAs       RunAs             `json:"run_as"`      // absent: the service's uid (user mode) or a throw-away uid (system mode)
-	StateDir    bool              `json:"state_dir"`   // see laterTable
+	StateDir    bool              `json:"state_dir"`   // a folder of the job's own that survives runs
 	Result      string            `json:"result"`      // "exit"
 	NetAllow    []string          `json:"net_allow"`   // see laterTable
 	NetDeny     []string          `json:"net_deny"`    // see laterTable
@@ -56,6 +56,7 @@ const (
 	RoleInterpreter Role = "interpreter"
 	RoleScript      Role = "script"
 	RoleFile        Role = "file"
+	RoleBind        Role = "bind" // the source of a bind that is a file and read-only
 )
 
 // Bound is a file whose bytes are part of the approval: at each start the bytes
@@ -105,6 +106,7 @@ type Limits struct {
 	WorkspaceGrowthBytes int64 `json:"workspace_growth_bytes"`
 	Connections          int64 `json:"connections"`
 	NetBytes             int64 `json:"net_bytes"`
+	StateBytes           int64 `json:"state_bytes"` // of the state folder, looked at before and after each run
 }
 
 // RunAs is the account that a job runs as in system mode: name, uid and gid are
@@ -118,11 +120,15 @@ type RunAs struct {
 // IsZero reports whether no account is named.
 func (r RunAs) IsZero() bool { return r == RunAs{} }
 
-// Bind shows a host path at another path inside. Refused by laterTable so far.
+// Bind shows a host path at another path inside. A file that is only read is
+// also Bound, with RoleBind; everything else is shown as it is at each run and
+// identified by path, kind and owner.
 type Bind struct {
-	Source string `json:"source"`
-	Target string `json:"target"`
-	Mode   string `json:"mode"`
+	Source string   `json:"source"` // absolute, no symbolic link in it
+	Target string   `json:"target"` // absolute, or ~/ and a path in the private HOME
+	Mode   string   `json:"mode"`   // "ro" or "rw"
+	Kind   FileKind `json:"kind"`   // of the source at add: regular or directory
+	UID    int      `json:"uid"`    // who owned it at add
 }
 
 // Credential names a secret and where it appears. Refused by laterTable so far.

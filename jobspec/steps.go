@@ -177,6 +177,7 @@ func (j *judge) placesForm() {
 			j.no(CodeSpecMalformed, "bound", "%s: typed, sha256 and mode must be given", Quote(b.Real))
 		}
 	}
+	j.openingsForm()
 }
 
 func (j *judge) cleanPath(field, p string) {
@@ -189,7 +190,7 @@ func (j *judge) wordsForm() {
 	s := j.spec
 	j.word("result", s.Result, "exit", "claude-json", "codex-json", "gemini-json")
 	if s.Git != "" {
-		j.word("git", s.Git, "read-only", "commit")
+		j.word("git", s.Git, "read-only", GitCommit)
 	}
 	if s.Denials.OnDenial != "" {
 		j.word("on_denial", s.Denials.OnDenial, "fail", "kill")

@@ -52,6 +52,9 @@ func (s *summary) header() {
 		s.say("tier", "%s", tierWordsLong(op.Tier))
 		s.say("network", "%s", netWordsLong(op.Net))
 	}
+	if op.Action == Remove {
+		s.say("state", "a state folder of the job is deleted with all that lies in it")
+	}
 	if !op.Target.IsZero() {
 		s.say("target", "%s is put back in force", op.Target)
 	}
@@ -142,11 +145,13 @@ func (s *summary) where() {
 	s.list("writes", p.Write)
 	s.list("never sees", p.Deny)
 	s.list("may create", p.MayCreate)
-	if p.Git != "" {
+	if p.Git == GitCommit {
+		s.say("git", "it may commit: .git is writable but for config, hooks, info and modules")
+	} else if p.Git != "" {
 		s.say("git", "%s", Quote(p.Git))
 	}
 	for _, b := range p.Bind {
-		s.say("bind", "%s at %s, %s", Quote(b.Source), Quote(b.Target), Quote(b.Mode))
+		s.say("bind", "%s", b.words())
 	}
 	s.list("hosts", p.NetAllow)
 	s.list("no hosts", p.NetDeny)
@@ -156,7 +161,7 @@ func (s *summary) where() {
 		s.say("credential", "%s as %s", Quote(c.Name), Quote(c.As))
 	}
 	if p.StateDir {
-		s.say("state", "a folder of its own survives runs")
+		s.say("state", "%s: a folder of its own that survives runs, up to %s; gone with remove", StatePlace, bytesWord(p.Limits.StateBytes))
 	}
 }
 

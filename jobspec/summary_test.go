@@ -87,7 +87,7 @@ func TestNoTextOfASpecHidesFromItsSummary(t *testing.T) {
 
 func TestWhatAJobOpens(t *testing.T) {
 	op := frozen()["add-whole"]
-	want := jobspec.Opens{Read: []string{"/srv/data", "/srv/ops/backup.sh", "/usr/bin/dash"}, Write: []string{"/srv/ops", "/srv/out"},
+	want := jobspec.Opens{Read: []string{"/srv/data", "/etc/app.toml", "/srv/ops/backup.sh", "/usr/bin/dash"}, Write: []string{"/srv/ops", "/srv/out"},
 		Hosts: []string{"api.example.org:443", "db.internal:5432"}, Credentials: []string{"db-password"}, Sockets: []string{"/run/x.sock"}}
 	if diff := cmp.Diff(want, jobspec.OpensOf(op)); diff != "" {
 		t.Error(diff)

@@ -44,7 +44,8 @@ type Job struct {
 	SpecOp    Digest //
 	ForceSeq  int64  // the op that put it in force: SpecSeq, or a later enable
 	ForceOp   Digest
-	LastSeq   int64 // the last op about it
+	LastSeq   int64  // the last op about it
+	Added     Digest // the add that began it; what outlives runs belongs to that one
 	Tier      Tier
 	Net       Net
 }
@@ -222,6 +223,9 @@ func (v *View) Extend(op *Op, digest Digest) {
 		v.jobs[op.Job] = j
 	}
 	j.Revision, j.LastSeq = op.Revision, op.Seq
+	if op.Action == Add {
+		j.Added = digest
+	}
 	switch op.Action {
 	case Add, Replace:
 		j.State, j.Principal, j.Tier, j.Net = JobActive, op.Principal, op.Tier, op.Net

@@ -25,7 +25,7 @@ type jobFile struct {
 	Files         []string          `toml:"files" doc:"Further files bound by their digest."`
 	Env           map[string]string `toml:"env" doc:"Variables added to the fixed base; the environment starts empty."`
 	RunAs         string            `toml:"run_as" doc:"Account that the job runs as, in system mode."`
-	StateDir      bool              `toml:"state_dir" doc:"A folder of the job's own that survives runs."`
+	StateDir      bool              `toml:"state_dir" doc:"A folder of the job's own that survives runs, at $STATE_DIRECTORY; removed with the job."`
 	Result        string            `toml:"result" doc:"How the end is read." enum:"exit,claude-json,codex-json,gemini-json"`
 	Fs            fsTable           `toml:"fs" doc:"Paths beyond the tier, at the same place inside."`
 	Bind          []bindTable       `toml:"bind" doc:"Host paths shown at another place inside."`
@@ -47,13 +47,13 @@ type fsTable struct {
 	Read      []string `toml:"read" doc:"Paths that are readable."`
 	Write     []string `toml:"write" doc:"Paths that are writable; tier workspace only."`
 	Deny      []string `toml:"deny" doc:"Holes in the above; the longest prefix wins, a tie denies."`
-	Git       string   `toml:"git" doc:"What a .git in a writable cwd is." enum:"read-only,commit"`
+	Git       string   `toml:"git" doc:"What a .git in a writable cwd is; commit opens all of it but config, hooks, info and modules, and is an ask." enum:"read-only,commit"`
 	MayCreate []string `toml:"may_create" doc:"Protected names that the job may create."`
 }
 
 type bindTable struct {
-	Source string `toml:"source" doc:"Path on the host."`
-	Target string `toml:"target" doc:"Path inside."`
+	Source string `toml:"source" doc:"Path on the host. A file with mode ro is bound by its digest, everything else is shown as it is at each run."`
+	Target string `toml:"target" doc:"Path inside, absolute or ~/ and a path in the private home."`
 	Mode   string `toml:"mode" doc:"Must be given." enum:"ro,rw"`
 }
 
@@ -83,6 +83,7 @@ type limitsTable struct {
 	WorkspaceGrowth string `toml:"workspace_growth" doc:"How much the cwd may grow." form:"size"`
 	Connections     *int64 `toml:"connections" doc:"Connections of a run."`
 	Bytes           string `toml:"bytes" doc:"Bytes over the network." form:"size"`
+	State           string `toml:"state" doc:"Size of the state folder; default 256MiB." form:"size"`
 }
 
 type denialsTable struct {

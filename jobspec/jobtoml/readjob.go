@@ -37,7 +37,7 @@ func ReadJob(data []byte) (*jobspec.Draft, error) {
 		if b.Mode == "" {
 			r.fail(f.refuse(item("bind", i), jobspec.CodeBindModeMissing, "", "mode is missing"))
 		}
-		d.Bind = append(d.Bind, jobspec.Bind(b))
+		d.Bind = append(d.Bind, jobspec.Bind{Source: b.Source, Target: b.Target, Mode: b.Mode})
 	}
 	for _, c := range j.Credential {
 		d.Credentials = append(d.Credentials, jobspec.Credential(c))
@@ -121,6 +121,7 @@ func (r *fields) limits(at string, l limitsTable) jobspec.Limits {
 		OpenFiles: r.count(at+".open_files", l.OpenFiles), OutputBytes: r.size(at+".output", l.Output), TmpBytes: r.size(at+".tmp", l.Tmp),
 		WorkspaceGrowthBytes: r.size(at+".workspace_growth", l.WorkspaceGrowth),
 		Connections:          r.count(at+".connections", l.Connections), NetBytes: r.size(at+".bytes", l.Bytes),
+		StateBytes: r.size(at+".state", l.State),
 	}
 }
 

@@ -37,6 +37,7 @@ var limitFlags = [...]struct {
 	{"workspace_growth", bytesLimit, func(l *jobspec.Limits) *int64 { return &l.WorkspaceGrowthBytes }},
 	{"connections", countLimit, func(l *jobspec.Limits) *int64 { return &l.Connections }},
 	{"bytes", bytesLimit, func(l *jobspec.Limits) *int64 { return &l.NetBytes }},
+	{"state", bytesLimit, func(l *jobspec.Limits) *int64 { return &l.StateBytes }},
 }
 
 func limitNames() string {
