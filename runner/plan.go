@@ -109,7 +109,7 @@ func plan(o Order) (*Plan, error) {
 		b.Account.User = "job"
 	}
 	b.addRoot(o.Host, o.Spec.Schedule.Timezone)
-	for _, draw := range []func(*Blueprint) error{o.drawCwd, o.drawPaths, o.drawBound, o.drawCommand, o.drawEnv} {
+	for _, draw := range []func(*Blueprint) error{o.drawCwd, o.drawPaths, o.drawBound, o.drawBinds, o.drawState, o.drawCommand, o.drawEnv, o.drawStateEnv} {
 		if err := draw(b); err != nil {
 			return nil, err
 		}
@@ -151,11 +151,9 @@ func (o Order) checkBuilt() error {
 		{"net.allow", len(s.NetAllow)+len(s.NetDeny) > 0},
 		{"net.forward", len(s.Forward) > 0},
 		{"net.sockets", len(s.Sockets) > 0},
-		{"bind", len(s.Bind) > 0},
 		{"credential", len(s.Credentials) > 0},
-		{"state_dir", s.StateDir},
 		{"backend.devices", len(s.Backend.Devices) > 0},
-		{"fs.git", s.Git != "" && s.Git != "read-only"},
+		{"fs.git", s.Git != "" && s.Git != "read-only" && s.Git != jobspec.GitCommit},
 		{"result", s.Result != "" && s.Result != "exit"},
 		{"weaker", len(s.Weaker) > 0},
 	} {

@@ -14,8 +14,9 @@ const (
 	PrivateDir = "/.sbxcron"            // ours; a job can read only its own script there
 	StubPath   = PrivateDir + "/stub"   // hidden by landlock once the stub is done
 	ScriptPath = PrivateDir + "/script" // an embedded script
-	HomePath   = "/home/job"
-	ScratchDir = "/scratch" // the cwd in tier scratch
+	HomePath   = jobspec.JobHome
+	StateDir   = jobspec.StatePlace // the job's own folder that survives runs
+	ScratchDir = "/scratch"         // the cwd in tier scratch
 	TmpPath    = "/tmp"
 	BasePath   = "/usr/local/bin:/usr/bin:/bin"
 )
@@ -64,8 +65,10 @@ type Exec struct {
 
 // Guard is a writable directory in which protected names lie.
 type Guard struct {
-	Path string
+	Path string // inside
+	Host string // on the host, for records
 	Pin  int
+	Git  bool // the job may commit: .git is writable but for some names in it
 }
 
 // MountKind says what a mount is.
@@ -108,6 +111,7 @@ type Mount struct {
 	Perm  uint32
 	Size  int64
 	What  jobspec.Digest // of the bytes, for Copy, Data and pinned files
+	Own   bool           // Dst is a name of the sandbox alone, which nothing on the host can move
 }
 
 // Right is what landlock grants below a path. The zero value grants nothing.
@@ -203,7 +207,7 @@ func (b *Blueprint) Dump() string {
 		line("access %s %s", a.Right, a.Path)
 	}
 	for _, g := range b.Guard {
-		line("guard %s", g.Path)
+		line("guard %s of %s git %t", g.Path, g.Host, g.Git)
 	}
 	line("cwd %s writable %t", b.Cwd.Path, b.Cwd.Writable)
 	line("exec %s sealed %t elf %t size %d", b.Exec.Path, b.Exec.Sealed, b.Exec.ELF, b.Exec.Size)

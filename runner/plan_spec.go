@@ -67,6 +67,9 @@ func (o Order) drawCwd(b *Blueprint) error {
 	}
 	b.Cwd = Cwd{Path: ob.Real, Writable: o.Tier == jobspec.Workspace, Pin: i, ID: ob.Places.Self}
 	b.open(i, ob, b.Cwd.Writable)
+	if o.Spec.Git == jobspec.GitCommit && b.Cwd.Writable {
+		b.Guard[len(b.Guard)-1].Git = true
+	}
 	return nil
 }
 
@@ -83,7 +86,7 @@ func (b *Blueprint) open(i int, ob jobspec.Observation, writable bool) {
 	}
 	b.grant(ob.Real, inDir)
 	if writable {
-		b.Guard = append(b.Guard, Guard{Path: ob.Real, Pin: i})
+		b.Guard = append(b.Guard, Guard{Path: ob.Real, Host: ob.Real, Pin: i})
 	}
 }
 
@@ -144,6 +147,9 @@ func (o Order) drawDeny(b *Blueprint) error {
 // its caller did before.
 func (o Order) drawBound(b *Blueprint) error {
 	for _, want := range o.Spec.Bound {
+		if want.Role == jobspec.RoleBind {
+			continue // mounted at its target
+		}
 		i, ob, err := o.bound(want)
 		if err != nil {
 			return err

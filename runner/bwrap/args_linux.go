@@ -90,7 +90,11 @@ func items(b *runner.Blueprint, guards []guarded) []item {
 		all = append(all, it)
 	}
 	for _, g := range guards {
-		all = append(all, item{Mount: runner.Mount{Kind: runner.PinnedRO, Dst: g.path}, file: g.file})
+		kind := runner.PinnedRO
+		if g.write {
+			kind = runner.PinnedRW
+		}
+		all = append(all, item{Mount: runner.Mount{Kind: kind, Dst: g.path}, file: g.file})
 	}
 	slices.SortStableFunc(all, func(x, y item) int { return runner.CompareMounts(x.Mount, y.Mount) })
 	return all

@@ -42,7 +42,7 @@ func (b *Backend) holdNames(p *runner.Blueprint) ([]heldName, error) {
 	var failed error
 	err := b.spawn.as(p.Account.UID, p.Account.GID, func() {
 		for _, m := range p.Mounts {
-			if m.Kind != runner.Copy || byDescriptor(p.Exec, m) {
+			if m.Kind != runner.Copy || m.Own || byDescriptor(p.Exec, m) {
 				continue
 			}
 			h, err := holdName(m.Dst)

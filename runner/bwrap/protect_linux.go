@@ -12,8 +12,9 @@ import (
 
 // guarded is a protected name that exists.
 type guarded struct {
-	path string
-	file *os.File
+	path  string
+	file  *os.File
+	write bool // mounted writable, so that it cannot be moved away
 }
 
 // openGuards opens the protected names of the writable directories with the
@@ -25,15 +26,18 @@ func (b *Backend) openGuards(p *runner.Blueprint) ([]guarded, error) {
 	var failed error
 	err := b.spawn.as(p.Account.UID, p.Account.GID, func() {
 		for _, g := range p.Guard {
-			for _, name := range runner.ProtectedNames() {
+			if failed = guardGit(p, g, &all); failed != nil {
+				return
+			}
+			for _, name := range g.Protect() {
 				path := g.Path + "/" + name
-				f, err := openProtected(p.Pins.File(g.Pin), name, path)
+				f, err := openProtected(p.Pins.File(g.Pin), name, g.Host+"/"+name)
 				if err != nil {
 					failed = err
 					return
 				}
 				if f != nil {
-					all = append(all, guarded{path, f})
+					all = append(all, guarded{path: path, file: f})
 				}
 			}
 		}
@@ -74,6 +78,26 @@ func onlyName(f *os.File, path string) error {
 	if st.Mode&unix.S_IFMT == unix.S_IFREG && st.Nlink > 1 {
 		return refusal(jobspec.CodeFsDeniedProtected, path, "protected name %q has %d hard links and could be changed through another; replace it by a copy", path, st.Nlink)
 	}
+	return nil
+}
+
+// guardGit opens the .git that a job may commit to. A file there names a folder
+// elsewhere, which nobody approved.
+func guardGit(p *runner.Blueprint, g runner.Guard, all *[]guarded) error {
+	if !g.Git {
+		return nil
+	}
+	path := g.Host + "/" + jobspec.GitFolder
+	f, err := openProtected(p.Pins.File(g.Pin), jobspec.GitFolder, path)
+	if f == nil {
+		return err
+	}
+	var st unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &st); err != nil || st.Mode&unix.S_IFMT != unix.S_IFDIR {
+		f.Close()
+		return refusal(jobspec.CodeFsDeniedProtected, path, "%q is no folder; fs.git = commit is for the top folder of a repository", path)
+	}
+	*all = append(*all, guarded{path: g.Path + "/" + jobspec.GitFolder, file: f, write: true})
 	return nil
 }
 

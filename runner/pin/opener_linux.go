@@ -113,7 +113,7 @@ func fits(r Request, kind jobspec.FileKind) bool {
 		return kind == jobspec.KindRegular
 	case jobspec.UseCwd:
 		return kind == jobspec.KindDir
-	case jobspec.UseRead, jobspec.UseWrite, jobspec.UseDeny:
+	case jobspec.UseRead, jobspec.UseWrite, jobspec.UseDeny, jobspec.UseBindRO, jobspec.UseBindRW:
 		return kind == jobspec.KindRegular || kind == jobspec.KindDir
 	default:
 		return false
@@ -130,7 +130,7 @@ func reach(r Request, kind jobspec.FileKind, f *os.File) error {
 		return nil
 	case kind == jobspec.KindDir:
 		mode = unix.X_OK
-	case r.Use == jobspec.UseWrite:
+	case r.Use == jobspec.UseWrite, r.Use == jobspec.UseBindRW:
 		mode = unix.W_OK
 	}
 	return unix.Faccessat(int(f.Fd()), "", mode, unix.AT_EMPTY_PATH|unix.AT_EACCESS)

@@ -94,6 +94,12 @@ func (s *Set) File(i int) *os.File { return s.pins[i].file }
 // the inode itself, which only root can change.
 func (s *Set) Sealed(i int) bool { return s.pins[i].sealed }
 
+// Adopt adds what the caller opened itself to the set, which then owns the file:
+// the job's state folder, which lies where the job's account reaches nothing.
+func (s *Set) Adopt(seen jobspec.Observation, f *os.File) {
+	s.pins = append(s.pins, held{seen: seen, file: f})
+}
+
 // Close closes every descriptor of the set. It may be called more than once.
 func (s *Set) Close() error {
 	var all []error

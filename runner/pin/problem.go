@@ -122,8 +122,11 @@ func kindCode(r Request) jobspec.Code {
 }
 
 func changedCode(r Request) jobspec.Code {
-	if r.Use == jobspec.UseCwd {
+	switch r.Use {
+	case jobspec.UseCwd:
 		return jobspec.CodeDriftCwd
+	case jobspec.UseBindRO, jobspec.UseBindRW:
+		return jobspec.CodeDriftBindSrc
 	}
 	if r.Use != jobspec.UseBound {
 		return jobspec.CodePathUnreachable
@@ -172,6 +175,9 @@ func (t trouble) cause() string {
 func purpose(r Request) string {
 	if r.Use == jobspec.UseBound {
 		return string(r.Role)
+	}
+	if r.Use == jobspec.UseBindRO || r.Use == jobspec.UseBindRW {
+		return "the source of a bind"
 	}
 	return string(r.Use)
 }
