@@ -1,13 +1,16 @@
 package jobspec
 
 import (
+	"fmt"
 	"path"
 	"slices"
 	"time"
 )
 
 // ceilings: the op asks for no more than the principal may have. What lies over
-// a ceiling is refused and never narrowed: what is signed is what runs.
+// a ceiling is refused and never narrowed: what is signed is what runs. The
+// managed files are judged first, and then what they and the principal's own
+// file allow together, so that a check says whose ceiling it was.
 func (j *judge) ceilings() {
 	c, known := j.ceiling()
 	if !known {
@@ -19,24 +22,76 @@ func (j *judge) ceilings() {
 		j.all.Resources = No
 		return
 	}
+	if managed, ok := j.managed.Principals[j.op.Principal]; ok {
+		j.within(LayerManaged, j.managed, managed)
+	}
+	if j.managed != j.in.Policy {
+		j.within(LayerOwner, j.in.Policy, c)
+	}
+}
+
+// within holds the op against one ceiling and names the layer. What a layer
+// before has refused already is not said again.
+func (j *judge) within(layer string, p *Policy, c Ceiling) {
+	before := len(j.checks)
+	j.of(&j.all.Capability)
+	j.bounds(p, c)
+	said := j.checks[:before:before]
+	for _, check := range j.checks[before:] {
+		check.Layer = orElse(check.Layer, layer)
+		again := func(old Check) bool { return old.Code == check.Code && old.Target == check.Target }
+		if !slices.ContainsFunc(j.checks[:before], again) {
+			said = append(said, check)
+		}
+	}
+	j.checks = said
+}
+
+func (j *judge) bounds(p *Policy, c Ceiling) {
 	if j.op.Tier == NoTier || j.op.Tier > Workspace || j.op.Tier > c.MaxTier {
 		j.no(CodeTierOverCeiling, j.op.Tier.String(), "max_tier of %s is %s", j.op.Principal, Quote(c.MaxTier.String()))
 	}
 	if j.op.Net == NoNet || j.op.Net > NetProxy || j.op.Net > c.MaxNet {
 		j.no(CodeNetOverCeiling, j.op.Net.String(), "max_net of %s is %s", j.op.Principal, Quote(c.MaxNet.String()))
 	}
+	j.required(c)
 	if j.spec == nil {
 		return
 	}
 	j.span(c)
-	j.weaker()
+	j.weaker(p)
 	j.of(&j.all.Resources)
-	j.paths(c)
+	j.paths(p, c)
+	j.reach(c)
 	j.limits(c)
 	j.runAs(c)
 }
 
-// span: how long the approval lasts, how often the job runs, how many there are.
+// Ways of signing that a ceiling can demand for a tier.
+const (
+	RequireTerminal = "terminal" // the owner's tool signs only for somebody on a terminal
+	RequireTouch    = "touch"    // a key that is touched for each signature
+)
+
+// required: no key that is touched can be used yet, so what demands one is
+// refused. Whether somebody sat at a terminal cannot be seen in the op: the
+// owner's tool refuses to sign, and nobody else can tell.
+func (j *judge) required(c Ceiling) {
+	for _, way := range c.Require[j.op.Tier] {
+		switch way {
+		case RequireTerminal:
+		case RequireTouch:
+			j.finding(Check{Code: CodeKeyUnavailable, Target: RequireTouch,
+				Detail: fmt.Sprintf("require of %s demands a key that is touched for tier %s, and such keys cannot be used yet", j.op.Principal, j.op.Tier),
+				Remedy: "use another tier, or have require of the principal changed in policy.toml"})
+		default:
+			j.no(CodePolicyEvalError, "require", "%s is no way of signing", Quote(way))
+		}
+	}
+}
+
+// span: how long the approval lasts, how often the job runs, how many there are,
+// and when.
 func (j *judge) span(c Ceiling) {
 	ttl := orElse(c.MaxTTL, DefaultMaxTTL)
 	if got := j.spec.ExpiresAt.Time().Sub(j.op.Created.Time()); !j.spec.ExpiresAt.IsZero() && got > ttl {
@@ -52,6 +107,20 @@ func (j *judge) span(c Ceiling) {
 	if most := orElse(c.MaxJobs, DefaultMaxJobs); (j.phase == PhaseAdd || j.phase == PhaseApply) && j.in.Jobs >= most {
 		j.no(CodeQuotaJobs, string(j.op.Principal), "has %d jobs in force, max_jobs is %d", j.in.Jobs, most)
 	}
+	j.windows(c)
+}
+
+// windows: a run starts only inside one window of each list. Nothing starts at
+// add, so there it does not count.
+func (j *judge) windows(c Ceiling) {
+	if j.phase == PhaseAdd || j.phase == PhaseApply {
+		return
+	}
+	for _, list := range c.Windows {
+		if !slices.ContainsFunc(list, func(w Window) bool { return w.Holds(j.in.Host.Now, j.in.Host.Zone) }) {
+			j.no(CodeWindowClosed, windowsText(list), "windows of %s do not hold %s", j.op.Principal, InstantOf(j.in.Host.Now))
+		}
+	}
 }
 
 // WeakerChoices are the only ways to run with less, each by name. None runs a
@@ -61,32 +130,47 @@ func WeakerChoices() []string {
 }
 
 // weaker: a weaker choice needs both the managed file and the signed spec.
-func (j *judge) weaker() {
+func (j *judge) weaker(p *Policy) {
 	for _, w := range j.spec.Weaker {
 		switch {
 		case !slices.Contains(WeakerChoices(), w):
 			j.no(CodeWeakerForbidden, w, "there is no such choice")
-		case !slices.Contains(j.in.Policy.Weaker, w):
+		case !slices.Contains(p.Weaker, w):
 			j.no(CodeWeakerForbidden, w, "policy.toml does not permit it")
 		}
 	}
 }
 
-// paths: beyond the cwd only what the ceiling lists.
-func (j *judge) paths(c Ceiling) {
+// paths: beyond the cwd only what the ceiling lists. Where managed_only says so,
+// the cwd is held against the list too.
+func (j *judge) paths(p *Policy, c Ceiling) {
 	readable := append(append([]string{}, c.Read...), c.Write...)
-	for _, p := range j.spec.Read {
-		if !j.inCwd(p) && !withinAny(p, readable) {
-			j.no(CodePathOverCeiling, p, "not below the cwd and not listed in read or write of %s", j.op.Principal)
+	j.listedCwd(p, readable, c.Write)
+	for _, path := range j.spec.Read {
+		free := j.inCwd(path) && !p.ManagedOnly.ReadPaths
+		if !free && !withinAny(path, readable) {
+			j.no(CodePathOverCeiling, path, "not below the cwd and not listed in read or write of %s", j.op.Principal)
 		}
 	}
-	for _, p := range j.spec.Write {
+	for _, path := range j.spec.Write {
+		free := j.inCwd(path) && !p.ManagedOnly.WritePaths
 		switch {
 		case j.op.Tier != Workspace:
-			j.no(CodePathOverCeiling, p, "only tier workspace writes")
-		case !j.inCwd(p) && !withinAny(p, c.Write):
-			j.no(CodePathOverCeiling, p, "not below the cwd and not listed in write of %s", j.op.Principal)
+			j.no(CodePathOverCeiling, path, "only tier workspace writes")
+		case !free && !withinAny(path, c.Write):
+			j.no(CodePathOverCeiling, path, "not below the cwd and not listed in write of %s", j.op.Principal)
 		}
+	}
+}
+
+func (j *judge) listedCwd(p *Policy, readable, writable []string) {
+	cwd := j.spec.Cwd.Path
+	switch {
+	case cwd == "":
+	case p.ManagedOnly.WritePaths && j.op.Tier == Workspace && !withinAny(cwd, writable):
+		j.no(CodePathOverCeiling, cwd, "managed_only.write_paths is set, and write of %s does not list the cwd", j.op.Principal)
+	case p.ManagedOnly.ReadPaths && !withinAny(cwd, readable):
+		j.no(CodePathOverCeiling, cwd, "managed_only.read_paths is set, and neither read nor write of %s lists the cwd", j.op.Principal)
 	}
 }
 
@@ -114,47 +198,5 @@ func (j *judge) limits(c Ceiling) {
 		case got > top:
 			j.no(CodeLimitOverCeiling, f.name, "%d, at most %d", got, top)
 		}
-	}
-}
-
-// runAs: in system mode the account is one that the ceiling lists, and is still
-// the one that was bound. A name may change its uid between add and run, so uid
-// and gid are compared, and never looked up to be used.
-func (j *judge) runAs(c Ceiling) {
-	r := j.spec.RunAs
-	switch {
-	case !j.in.Host.System && !r.IsZero():
-		j.no(CodeRunAsForbidden, r.User, "run_as is for system mode; here jobs run as the owner")
-	case !j.in.Host.System:
-	case r.IsZero() && j.op.Tier == Workspace:
-		j.finding(Check{Code: CodeRunAsForbidden, Target: "run_as", Detail: "a workspace job in system mode runs as an account of its own",
-			Remedy: "name the account with --run-as"})
-	case r.IsZero(): // a throw-away uid
-	default:
-		j.account(c, r)
-	}
-}
-
-func (j *judge) account(c Ceiling, r RunAs) {
-	switch {
-	case r.UID <= 0 || r.GID <= 0 || r.User == "root":
-		j.no(CodeRunAsForbidden, r.User, "uid %d, gid %d: no job runs as root", r.UID, r.GID)
-		return
-	case r.UID == j.in.Host.UID:
-		j.no(CodeRunAsForbidden, r.User, "uid %d is the service's own", r.UID)
-		return
-	case !slices.Contains(c.RunAs, r.User):
-		j.no(CodeRunAsForbidden, r.User, "run_as of %s does not list it", j.op.Principal)
-	}
-	if j.in.Host.LookupUser == nil {
-		j.no(CodeInternal, r.User, "accounts cannot be looked up")
-		return
-	}
-	now, ok := j.in.Host.LookupUser(r.User)
-	switch {
-	case !ok:
-		j.no(CodeDriftUser, r.User, "there is no such account")
-	case now != r:
-		j.no(CodeDriftUser, r.User, "uid %d, gid %d was bound, it is %d, %d now", r.UID, r.GID, now.UID, now.GID)
 	}
 }

@@ -85,6 +85,7 @@ const (
 	CodeTierUnknown           Code = "tier_unknown"
 	CodeTierOverCeiling       Code = "tier_over_ceiling"
 	CodeNetOverCeiling        Code = "net_over_ceiling"
+	CodeNetDomainInvalid      Code = "net_domain_invalid"
 	CodePathOverCeiling       Code = "path_over_ceiling"
 	CodePathSensitive         Code = "path_sensitive"
 	CodePathUnreachable       Code = "path_unreachable"

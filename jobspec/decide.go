@@ -55,10 +55,13 @@ func Decide(phase Phase, in Input) (d Decision) {
 type judge struct {
 	phase Phase
 	in    Input
-	op    *Op
-	spec  *Spec // nil when the op carries none
-	read  *reading
-	asks  []Ask
+	// managed is the policy without the principal's own file, which in.Policy
+	// has in it.
+	managed *Policy
+	op      *Op
+	spec    *Spec // nil when the op carries none
+	read    *reading
+	asks    []Ask
 
 	checks []Check
 	area   *Verdict // the verdict that the step at hand speaks to
@@ -71,8 +74,10 @@ func newJudge(phase Phase, in Input) *judge {
 	if in.Signed.Valid() {
 		j.op = in.Signed.Op() // what was verified, whatever the caller holds beside it
 	}
+	j.managed = in.Policy
 	if j.op != nil {
 		j.spec = j.op.Spec
+		j.in.Policy = in.Policy.For(j.op.Principal)
 	}
 	return j
 }

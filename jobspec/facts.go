@@ -93,6 +93,9 @@ type Host struct {
 	Hold     bool      // clock_hold: the clock is far below the highest time seen
 	UID      int       // of the service
 	System   bool      // system mode
+	// Zone finds a time zone by its name, in data that no variable replaces. Where
+	// it is nil only UTC is known.
+	Zone func(name string) (*time.Location, error)
 	// LookupUser resolves an account. The CLI and the service pass the real one.
 	LookupUser func(name string) (RunAs, bool)
 }

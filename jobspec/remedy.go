@@ -75,6 +75,7 @@ var codeFacts = map[Code]codeFact{
 	CodeTierUnknown:           {ClassData, "use scratch, read-only or workspace"},
 	CodeTierOverCeiling:       {ClassPolicy, "ask for a lower tier, or have max_tier of the principal raised in policy.toml"},
 	CodeNetOverCeiling:        {ClassPolicy, "use net none, or have max_net of the principal raised in policy.toml"},
+	CodeNetDomainInvalid:      {ClassData, "write one host and one port, such as api.example.org:443"},
 	CodePathOverCeiling:       {ClassPolicy, "use a path below the cwd, or have the path listed for the principal in policy.toml"},
 	CodePathSensitive:         {ClassPolicy, "move what the job needs to a folder of its own; this place is open to no job"},
 	CodePathUnreachable:       {ClassPolicy, "name a path that exists and that the job's account can open without a symbolic link"},

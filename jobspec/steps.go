@@ -26,6 +26,17 @@ func (j *judge) policy() {
 			j.no(CodePolicyEvalError, r.ID, "%v", err)
 		}
 	}
+	j.ownPolicy()
+}
+
+// ownPolicy: the file that the principal keeps for the own jobs is usable.
+func (j *judge) ownPolicy() {
+	o, kept := j.managed.Owners[j.op.Principal]
+	if !kept || o.Policy != nil && o.Reason == "" {
+		return
+	}
+	j.finding(Check{Code: orElse(o.Reason, CodePolicyEvalError), Layer: LayerOwner, Target: "owner.d/" + string(j.op.Principal) + ".toml",
+		Detail: orElse(o.Detail, "it was not read")})
 }
 
 // identity: somebody signed, and may still do so.

@@ -119,6 +119,15 @@ func (w Window) Holds(t time.Time, zone func(string) (*time.Location, error)) bo
 	return w.Days[today] && minute >= w.From || w.Days[(today+6)%7] && minute < w.To
 }
 
+// windowsText names a list of windows for people.
+func windowsText(list []Window) string {
+	var all []string
+	for _, w := range list {
+		all = append(all, w.String())
+	}
+	return strings.Join(all, "; ")
+}
+
 // String is the form that ParseWindow reads.
 func (w Window) String() string {
 	var days []string
