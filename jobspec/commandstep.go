@@ -19,9 +19,11 @@ func (j *judge) command() {
 	for _, f := range out.findings {
 		j.rule(f)
 	}
-	if j.in.Policy.ManagedOnly.Commands && !out.allowed {
-		j.finding(Check{Code: CodeCmdNotAllowed, Layer: LayerManaged, Target: QuoteAll(j.read.segments[0].words),
-			Detail: "managed_only.commands is set and no rule allows every part of it"})
+	for _, file := range j.in.Policy.ManagedOnly.lists() {
+		if !out.allowed[file] {
+			j.finding(Check{Code: CodeCmdNotAllowed, Layer: LayerManaged, Target: QuoteAll(j.spec.Argv),
+				Detail: "managed_only.commands is set in " + orElse(file, policyFile) + " and no rule there allows every part of it"})
+		}
 	}
 }
 

@@ -93,28 +93,34 @@ func tokenOccurs(token, word string) bool {
 // ruled is what the rules of a policy say about the segments of a command.
 type ruled struct {
 	findings []finding
-	allowed  bool // every segment is matched by a rule that allows
+	allowed  map[string]bool // by managed file: every segment is matched by a rule of it that allows
 }
 
 func judgeRules(rules []Rule, segments []segment) ruled {
-	out := ruled{allowed: len(segments) > 0}
-	for _, s := range segments {
-		allowed := false
+	out := ruled{allowed: map[string]bool{}}
+	for i, s := range segments {
+		allowed := map[string]bool{}
 		for _, r := range rules {
 			if !r.matches(s) {
 				continue
 			}
+			layer := orElse(r.Layer, LayerManaged)
 			if r.Effect == string(effectAllow) {
-				allowed = true
+				allowed[r.File] = allowed[r.File] || layer == LayerManaged
 				continue
 			}
-			f := finding{effect: effectDeny, code: CodeCmdDeniedRule, layer: orElse(r.Layer, LayerManaged), rule: r.ID, text: r.text(), words: s.words}
+			f := finding{effect: effectDeny, code: CodeCmdDeniedRule, layer: layer, rule: r.ID, text: r.text(), words: s.words}
 			if r.Effect == string(effectAsk) {
 				f.effect, f.code = effectAsk, CodeCmdAskUnanswered
 			}
 			out.findings = append(out.findings, f)
 		}
-		out.allowed = out.allowed && allowed
+		for file := range allowed {
+			if i > 0 && !out.allowed[file] {
+				delete(allowed, file)
+			}
+		}
+		out.allowed = allowed
 	}
 	return out
 }

@@ -2,6 +2,9 @@ package jobspec
 
 import "time"
 
+// policyFile is the file that grants; the others are named below CONF.
+const policyFile = "policy.toml"
+
 // Policy is what the layers above a spec allow. It is made of files: policy.toml,
 // which grants, those in policy.d, and the owner's own, which only narrow. Its
 // zero value allows nobody anything.
