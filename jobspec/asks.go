@@ -45,10 +45,40 @@ func (j *judge) realExecutable() string {
 	return ""
 }
 
-// question is the text that the owner reads and whose digest is signed.
+// question is the text that the owner reads and whose digest is signed. It shows
+// all that the answer depends on: the part that is asked about and every other
+// part of the command word by word, the file that would start, and what the
+// sandbox opens. So an answer cannot be carried to a job that has more.
 func (j *judge) question(f finding) string {
-	return fmt.Sprintf("May it run %s as %s, tier %s, net %s? %s.", QuoteAll(f.words), j.op.Principal, j.op.Tier, j.op.Net, f.text)
+	lines := []string{
+		fmt.Sprintf("May it run %s as %s, tier %s, net %s?", QuoteAll(f.words), j.op.Principal, j.op.Tier, j.op.Net),
+		fmt.Sprintf("because: %s (rule %s, %s)", oneLine(f.text), Quote(f.rule), f.layer),
+	}
+	for i, s := range j.read.segments {
+		label := "command:"
+		if i > 0 {
+			label = "part:   "
+		}
+		lines = append(lines, label+" "+QuoteAll(s.words))
+	}
+	lines = append(lines, "program: "+Quote(j.realExecutable()))
+	for _, o := range OpensOf(j.op).Lines() {
+		lines = append(lines, "opens:   "+o)
+	}
+	return strings.Join(lines, "\n")
 }
+
+// oneLine keeps the text of a rule, which may hold quotes, from looking like more
+// than it is.
+func oneLine(text string) string {
+	if strings.ContainsFunc(text, unusual) {
+		return Quote(text)
+	}
+	return text
+}
+
+// Lines are the question line by line, as it is shown.
+func (a Ask) Lines() []string { return strings.Split(a.Question, "\n") }
 
 // Answer is the owner's "allow" to the ask as it was shown.
 func (a Ask) Answer() Answer {

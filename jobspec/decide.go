@@ -147,6 +147,7 @@ func (j *judge) finding(c Check) {
 	if c.Remedy == "" {
 		c.Remedy = c.Code.Remedy()
 	}
+	c.Allow = j.allowance(c)
 	j.clean = false
 	if j.area != nil {
 		*j.area = No

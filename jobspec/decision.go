@@ -39,7 +39,7 @@ type Input struct {
 	Schedule  error // what the calendar says against the schedule, nil for none
 	Gap       int64 // smallest interval of the schedule in seconds, 0 when unknown
 	Audit     error // why no durable record can be written, nil for none
-	Held      bool  // trigger only
+	Held      bool  // explain and trigger only
 	Jobs      int64 // jobs of the principal in force, this one not counted; add and apply only
 }
 
@@ -53,6 +53,9 @@ type Check struct {
 	Target  string `json:"target,omitempty"`
 	Detail  string `json:"detail,omitempty"`
 	Remedy  string `json:"remedy,omitempty"`
+	// Allow is the field, flag or line of policy.toml that would allow what was
+	// refused, exactly as it would be written. It is empty where nothing can.
+	Allow string `json:"allow,omitempty"`
 }
 
 // Ask is a question that the owner must answer at add.
@@ -60,7 +63,7 @@ type Ask struct {
 	ID       string `json:"ask_id"`
 	Rule     string `json:"rule"`
 	Layer    string `json:"layer"`
-	Question string `json:"question"` // the text that is shown; its digest is signed
+	Question string `json:"question"` // the lines that are shown; their digest is signed
 	Answered bool   `json:"answered"`
 }
 

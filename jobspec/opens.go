@@ -1,6 +1,9 @@
 package jobspec
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+)
 
 // Opens lists what the sandbox of a job opens beyond the system's own programs.
 type Opens struct {
@@ -46,4 +49,18 @@ func OpensOf(op *Op) Opens {
 	}
 	o.Sockets = append(o.Sockets, s.Sockets...)
 	return o
+}
+
+// Lines name each place that is opened, one a line and quoted.
+func (o Opens) Lines() []string {
+	var all []string
+	for _, l := range []struct {
+		what  string
+		items []string
+	}{{"write", o.Write}, {"read", o.Read}, {"host", o.Hosts}, {"credential", o.Credentials}, {"socket", o.Sockets}} {
+		for _, item := range l.items {
+			all = append(all, fmt.Sprintf("%s %s", l.what, Quote(item)))
+		}
+	}
+	return all
 }

@@ -255,7 +255,7 @@ func (j *judge) schedule() {
 	if j.in.Schedule != nil && !told {
 		j.no(CodeScheduleInvalid, "schedule", "%v", j.in.Schedule)
 	}
-	if j.in.Held && j.phase == PhaseTrigger {
+	if j.in.Held && (j.phase == PhaseTrigger || j.phase == PhaseExplain) {
 		j.no(CodeJobHeld, string(j.op.Job), "somebody holds the job")
 	}
 }

@@ -1,6 +1,7 @@
 package api
 
 import (
+	"strings"
 	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -63,6 +64,7 @@ type Reason struct {
 	Target string       `json:"target,omitempty"`
 	Detail string       `json:"detail,omitempty"`
 	Remedy string       `json:"remedy,omitempty"`
+	Allow  string       `json:"allow,omitempty"` // what somebody would sign or write to allow it
 }
 
 // Denial is something a run tried and was stopped at.
@@ -105,7 +107,20 @@ type Explanation struct {
 	Opens    jobspec.Opens     `json:"opens"`
 	Coverage map[string]string `json:"coverage"`
 	Summary  []string          `json:"summary"`
+	May      []string          `json:"may"`             // in words, once it runs
+	MayNot   []string          `json:"may_not"`         // whatever the command is
 	Ended    *Run              `json:"ended,omitempty"` // for a run: how it went
+	Now      *Difference       `json:"now,omitempty"`   // for a run: what would be decided today
+}
+
+// Difference is what has changed between a recorded decision and the next one.
+type Difference struct {
+	Decision string   `json:"decision"`          // allow or refuse
+	OpNow    bool     `json:"op_in_force"`       // the run's op still is the job's
+	Gone     []Reason `json:"no_longer"`         // reasons of then that do not hold now
+	New      []Reason `json:"new"`               // reasons of now that were not among those
+	Same     bool     `json:"same"`              // nothing differs
+	Problem  string   `json:"problem,omitempty"` // why it cannot be told
 }
 
 // Status is the state of the service, or of the files when there is none.
@@ -168,13 +183,15 @@ type OpFile struct {
 func ReasonsOf(d jobspec.Decision) []Reason {
 	var all []Reason
 	for _, c := range d.Refusals() {
-		all = append(all, Reason{Code: c.Code, Layer: c.Layer, Rule: c.Rule, Target: c.Target, Detail: c.Detail, Remedy: c.Remedy})
+		all = append(all, Reason{Code: c.Code, Layer: c.Layer, Rule: c.Rule, Target: c.Target, Detail: c.Detail, Remedy: c.Remedy, Allow: c.Allow})
 	}
 	return all
 }
 
-// Text is the reason in words, without its remedy.
+// Text is the reason in words on one line, without its remedy: of a question its
+// first line.
 func (r Reason) Text() string {
+	r.Detail, _, _ = strings.Cut(r.Detail, "\n")
 	switch {
 	case r.Detail != "" && r.Target != "":
 		return r.Target + ": " + r.Detail

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -75,9 +76,10 @@ func authoringShort(action jobspec.Action, plan bool) string {
 const authoringText = `Read a job from flags or from a job.toml, look at everything that it names, judge
 it, show in plain words what it may do, ask every question now, and sign it.
 
-On a terminal each ask is answered by typing the first characters of its id, then
-y/N is asked. Without one nothing is prompted: asks are answered with --answer,
-and --yes stands for the final y.`
+On a terminal each ask is shown and answered y or N by itself, then y/N is asked
+for the whole. Without one nothing is prompted: each ask is answered with --answer,
+and --yes stands for the final y only. An answer is part of what is signed, for this
+job as it stands; the next job is asked again.`
 
 // add does it: draft, facts, decision, answers, bytes, signature.
 func (a *App) add(ctx context.Context, o *addOptions, d *jobspec.Draft, base string) error {
@@ -110,7 +112,7 @@ func (a *App) add(ctx context.Context, o *addOptions, d *jobspec.Draft, base str
 		if o.dryRun {
 			return a.dryRun(c, o.answers)
 		}
-		pr, err := a.settle(c, o.answers)
+		pr, err := a.settle(ctx, c, o.answers)
 		if err != nil {
 			return err
 		}
@@ -155,11 +157,11 @@ func (c candidate) refusals() []jobspec.Check {
 }
 
 // settle has every ask answered and judges the very bytes once more.
-func (a *App) settle(c candidate, answers []string) (proposal, error) {
+func (a *App) settle(ctx context.Context, c candidate, answers []string) (proposal, error) {
 	if no := c.refusals(); len(no) > 0 {
 		return proposal{}, refusalError(c.op.Job, no)
 	}
-	given, err := a.answerAsks(c, answers)
+	given, err := a.answerAsks(ctx, c, answers)
 	if err != nil {
 		return proposal{}, err
 	}
@@ -238,7 +240,10 @@ func (a *App) printDryRun(d dryRunDoc) {
 		if ask.Answered {
 			state = "answered"
 		}
-		a.line("ask %s (%s): %s", ask.ID, state, ask.Question)
+		a.line("ask %s (%s):", ask.ID, state)
+		for l := range strings.SplitSeq(ask.Question, "\n") {
+			a.line("  %s", l)
+		}
 	}
 	for _, r := range d.Reasons {
 		a.line("refused: %s", reasonLine(r))

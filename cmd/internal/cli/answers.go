@@ -1,8 +1,10 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
@@ -10,14 +12,10 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec"
 )
 
-// answerLength is how many characters of an ask's id must be typed: enough that
-// nobody answers by holding down a key.
-const answerLength = 4
-
 // answerAsks gets the owner's answer to each ask: from --answer, else on a
 // terminal one by one. Whoever is not there answers nothing: all open asks are
 // then refused at once, with the flags to use.
-func (a *App) answerAsks(c candidate, flags []string) ([]jobspec.Answer, error) {
+func (a *App) answerAsks(ctx context.Context, c candidate, flags []string) ([]jobspec.Answer, error) {
 	given, err := matchAnswers(c.decision.Asks, flags)
 	if err != nil {
 		return nil, err
@@ -35,7 +33,7 @@ func (a *App) answerAsks(c candidate, flags []string) ([]jobspec.Answer, error) 
 		return nil, unanswered(c.op.Job, open)
 	}
 	for i, ask := range open {
-		allowed, err := a.askOwner(ask, i+1, len(open))
+		allowed, err := a.askOwner(ctx, ask, i+1, len(open))
 		switch {
 		case errors.Is(err, ui.ErrNoTerminal):
 			return nil, unanswered(c.op.Job, open)
@@ -49,15 +47,38 @@ func (a *App) answerAsks(c candidate, flags []string) ([]jobspec.Answer, error) 
 	return answers, nil
 }
 
-// askOwner shows one question and waits for the first characters of its id.
-func (a *App) askOwner(ask jobspec.Ask, n, of int) (bool, error) {
-	prompt := fmt.Sprintf("Question %d of %d (rule %s, ask %s):\n  %s\nType %s to allow it, anything else to stop: ",
-		n, of, ui.Escape(ask.Rule), ask.ID, ui.Escape(ask.Question), ask.ID[:answerLength])
-	typed, err := a.UI.Ask(prompt)
-	if err != nil {
-		return false, err
+// askOwner shows one question where it is answered, and takes y or yes for an
+// answer. Anything else, the end of the input too, is no.
+func (a *App) askOwner(ctx context.Context, ask jobspec.Ask, n, of int) (bool, error) {
+	prompt := fmt.Sprintf("Question %d of %d, ask %s:\n", n, of, ask.ID)
+	for _, l := range ask.Lines() {
+		prompt += "  " + ui.Escape(l) + "\n"
 	}
-	return len(typed) >= answerLength && strings.HasPrefix(ask.ID, typed), nil
+	allowed, err := a.confirmed(ctx, prompt+"Allow it, for this job only?")
+	if errors.Is(err, io.EOF) {
+		return false, nil
+	}
+	return allowed, err
+}
+
+// confirmed is UI.Confirm that does not outlast ctx. The goroutine that waits at
+// the terminal then ends with the process, which is what cancels ctx.
+func (a *App) confirmed(ctx context.Context, question string) (bool, error) {
+	type reply struct {
+		yes bool
+		err error
+	}
+	got := make(chan reply, 1)
+	go func() {
+		yes, err := a.UI.Confirm(question)
+		got <- reply{yes, err}
+	}()
+	select {
+	case r := <-got:
+		return r.yes, r.err
+	case <-ctx.Done():
+		return false, ctx.Err()
+	}
 }
 
 // matchAnswers reads --answer ASK_ID=allow. An answer to a question that is not

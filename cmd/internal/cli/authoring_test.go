@@ -155,13 +155,13 @@ func TestOnATerminalEachQuestionIsAskedAndNoIsTheDefault(t *testing.T) {
 		signed bool
 		asked  int
 	}{
-		"allowed and signed":        {[]string{id[:4], "y"}, true, 2},
-		"whole id":                  {[]string{id, "yes"}, true, 2},
-		"wrong id":                  {[]string{"zzzz", "y"}, false, 1},
-		"three characters":          {[]string{id[:3], "y"}, false, 1},
-		"y is no answer to an ask":  {[]string{"y", "y"}, false, 1},
+		"allowed and signed":        {[]string{"y", "y"}, true, 2},
+		"in words":                  {[]string{"yes", "Yes"}, true, 2},
+		"no":                        {[]string{"n", "y"}, false, 1},
+		"the id":                    {[]string{id, "y"}, false, 1},
+		"another word":              {[]string{"allow", "y"}, false, 1},
 		"enter":                     {[]string{"", ""}, false, 1},
-		"allowed and then not sure": {[]string{id[:4], ""}, false, 2},
+		"allowed and then not sure": {[]string{"y", ""}, false, 2},
 		"terminal closed":           {[]string{}, false, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -171,7 +171,51 @@ func TestOnATerminalEachQuestionIsAskedAndNoIsTheDefault(t *testing.T) {
 			if (code == 0) != tc.signed || (b.key.used == 1) != tc.signed || len(b.asked) != tc.asked {
 				t.Errorf("exit %d, key used %d times, asked %q", code, b.key.used, b.asked)
 			}
+			for _, want := range []string{id, `May it run "sh" "-c" "echo hi" as alice, tier scratch, net none?`, `rule "floor.inline", floor`, `program: "/usr/bin/sh"`} {
+				if !strings.Contains(b.asked[0], want) {
+					t.Errorf("the question does not show %s:\n%s", want, b.asked[0])
+				}
+			}
 		})
+	}
+}
+
+// Two asks are two questions: one yes does not stand for both, and the order of
+// the answers does not matter to whom they belong.
+func TestOneAnswerIsForOneAsk(t *testing.T) {
+	args := line(plainJob, []string{"--env", "PYTHONPATH=/srv/lib"}, inlineJob)
+	for name, tc := range map[string]struct {
+		typed  []string
+		signed bool
+		asked  int
+	}{
+		"both":       {[]string{"y", "y", "y"}, true, 3},
+		"first only": {[]string{"y", "n", "y"}, false, 2},
+		"none":       {[]string{"n", "y", "y"}, false, 1},
+	} {
+		b := newBench(t)
+		b.answers = tc.typed
+		code := b.run(args...)
+		if (code == 0) != tc.signed || (b.key.used == 1) != tc.signed || len(b.asked) != tc.asked {
+			t.Errorf("%s: exit %d, key used %d times, asked %d questions", name, code, b.key.used, len(b.asked))
+		}
+	}
+}
+
+// Nothing is learned from an answer: the same command in another job, and in the
+// next revision of the same job, is asked about again.
+func TestTheSameAskInAnotherJobIsAskedAgain(t *testing.T) {
+	b := newBench(t)
+	id := b.askOf(line(plainJob, inlineJob))
+	if code := b.run(line(plainJob, []string{"--yes", "--answer", id + "=allow"}, inlineJob)...); code != 0 {
+		t.Fatalf("exit %d\n%s", code, b.err.String())
+	}
+	b.svc.detail = map[jobspec.Name]api.JobDetail{"nightly": existing("alice", "active")}
+	for what, args := range map[string][]string{"another job": line([]string{"add", "weekly"}, plainJob[2:]), "the next revision": line([]string{"replace", "nightly"}, plainJob[2:])} {
+		b.run(line([]string{"--json"}, args, []string{"--yes"}, inlineJob)...)
+		if e := b.errorDoc(); e.ErrCode != string(jobspec.CodeCmdAskUnanswered) || b.key.used != 1 {
+			t.Errorf("%s: %s, key used %d times", what, e.ErrCode, b.key.used)
+		}
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -76,6 +77,9 @@ func (a *App) sayError(e *api.Error) {
 	a.note("error: %s (%s)", e.Message, e.ErrCode)
 	for _, r := range e.Reasons {
 		a.note("  %s", reasonLine(r))
+		for _, l := range moreLines(r.Detail) {
+			a.note("      %s", l)
+		}
 		if r.Remedy != "" && r.Remedy != e.Help {
 			a.note("    do: %s", r.Remedy)
 		}
@@ -85,10 +89,14 @@ func (a *App) sayError(e *api.Error) {
 	}
 }
 
-// reasonLine is one cause on one line.
+// moreLines is what stands below the first line of a question.
+func moreLines(text string) []string { return strings.Split(text, "\n")[1:] }
+
+// reasonLine is one cause on one line, of a question its first.
 func reasonLine(r api.Reason) string {
 	line := string(r.Code)
-	for _, part := range []string{r.Target, r.Detail} {
+	detail, _, _ := strings.Cut(r.Detail, "\n")
+	for _, part := range []string{r.Target, detail} {
 		if part != "" {
 			line += ": " + part
 		}

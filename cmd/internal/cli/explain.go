@@ -83,11 +83,12 @@ func explainRun(ctx context.Context, svc api.Service, id string) (api.Explanatio
 		x.Checks = append(x.Checks, jobspec.Check{Step: "record", Verdict: "no", Code: reason.Code, Layer: reason.Layer,
 			Rule: reason.Rule, Target: reason.Target, Detail: reason.Detail, Remedy: reason.Remedy})
 	}
+	x.Now = differenceNow(ctx, svc, r)
 	// What the job may open is told only when the spec of the run is still the job's.
 	if d, err := svc.Job(ctx, r.Job); err == nil && (jobspec.DigestOf(d.Bytes) == r.Op || d.Op == r.Op) {
 		x.Summary, x.Coverage = d.Summary, d.Coverage
 		if op, err := jobspec.DecodeOp(d.Bytes); err == nil {
-			x.Opens = jobspec.OpensOf(op)
+			x.Opens, x.May, x.MayNot = jobspec.OpensOf(op), jobspec.May(op), jobspec.MayNot(op)
 		}
 	}
 	return x, nil
@@ -110,15 +111,39 @@ func (a *App) printExplanation(x api.Explanation) {
 	a.line("decision: %s", x.Decision)
 	v := x.Verdicts
 	a.line("  identity %s, capability %s, resources %s, consent %s", v.Identity, v.Capability, v.Resources, v.Consent)
-	for _, c := range x.Checks {
-		a.printCheck(c)
-	}
+	a.printDecision(x.Decision, x.Checks)
 	for _, w := range x.Weaker {
 		a.line("reduces security: %s", w)
 	}
-	a.printOpens(x.Opens)
+	a.printWords("it may", x.May)
+	a.printWords("it may not", x.MayNot)
 	for _, what := range slices.Sorted(maps.Keys(x.Coverage)) {
 		a.line("coverage: %s is %s", what, x.Coverage[what])
+	}
+	a.printNow(x.Now)
+}
+
+// printDecision gives the first blocker its own line above all checks, which stand
+// in the order of the decision.
+func (a *App) printDecision(decision string, checks []jobspec.Check) {
+	for _, c := range checks {
+		if c.Verdict != "yes" && decision != "allow" {
+			a.line("blocked first by %s: %s", c.Step, reasonLine(reasonOf(c)))
+			break
+		}
+	}
+	for _, c := range checks {
+		a.printCheck(c)
+	}
+}
+
+func (a *App) printWords(title string, lines []string) {
+	if len(lines) == 0 {
+		return
+	}
+	a.line("%s", title)
+	for _, l := range lines {
+		a.line("  %s", l)
 	}
 }
 
@@ -155,25 +180,21 @@ func (a *App) printCheck(c jobspec.Check) {
 		a.line("  yes  %s", text)
 		return
 	}
-	a.line("  NO   %s: %s", c.Step, reasonLine(reasonOf(c)))
+	reason := reasonOf(c)
+	a.line("  NO   %s: %s", c.Step, reasonLine(reason))
+	for _, l := range moreLines(reason.Detail) {
+		a.line("         %s", l)
+	}
 	if c.Remedy != "" {
 		a.line("       do: %s", c.Remedy)
+	}
+	if c.Allow != "" {
+		a.line("       to allow it, sign or write: %s", c.Allow)
 	}
 }
 
 func reasonOf(c jobspec.Check) api.Reason {
-	return api.Reason{Code: c.Code, Layer: c.Layer, Rule: c.Rule, Target: c.Target, Detail: c.Detail, Remedy: c.Remedy}
-}
-
-func (a *App) printOpens(o jobspec.Opens) {
-	for _, row := range []struct {
-		name  string
-		paths []string
-	}{{"may read", o.Read}, {"may write", o.Write}, {"may reach", o.Hosts}, {"credentials", o.Credentials}, {"sockets", o.Sockets}} {
-		if len(row.paths) > 0 {
-			a.line("%s: %s", row.name, strings.Join(row.paths, ", "))
-		}
-	}
+	return api.Reason{Code: c.Code, Layer: c.Layer, Rule: c.Rule, Target: c.Target, Detail: c.Detail, Remedy: c.Remedy, Allow: c.Allow}
 }
 
 // refusalError turns the findings of a decision into one error that names all.

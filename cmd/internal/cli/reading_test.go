@@ -49,7 +49,8 @@ func filledBench(t *testing.T) *bench {
 		Outputs: []api.Output{{Stream: "out", Bytes: 9, SHA256: jobspec.DigestOf([]byte("out")), KeptBytes: 9, KeptSHA256: jobspec.DigestOf([]byte("out"))}}, Leaf: 12}
 	b.svc.runs = []api.Run{run, {SlotCount: 3, Job: "plain", Outcome: "missed", Slot: "a", SlotLast: "c"}}
 	b.svc.explained = api.Explanation{Job: "nightly", Decision: "refuse", Verdicts: verdicts, Checks: []jobspec.Check{{Step: "policy", Verdict: "yes"},
-		{Step: "asks", Verdict: "no", Code: jobspec.CodeAskAtTrigger, Layer: "floor", Rule: "floor.inline", Target: "aaaa", Detail: "a question", Remedy: "answer at add"}},
+		{Step: "asks", Verdict: "no", Code: jobspec.CodeAskAtTrigger, Layer: "floor", Rule: "floor.inline", Target: "aaaa", Detail: "May it run this?\nbecause: it asks", Remedy: "answer at add", Allow: "sbxcron replace nightly -f FILE --answer aaaa=allow"}},
+		May: []string{"run it"}, MayNot: []string{"ask"},
 		Opens: jobspec.Opens{Read: []string{"/srv/data"}, Write: []string{"/srv/ops"}}, Coverage: map[string]string{"executable": "hash"}, Summary: []string{"runs it"}}
 	b.svc.status = api.Status{Health: "clock_hold", Problems: []api.Reason{{Code: jobspec.CodeClockHold, Detail: "the clock went back", Remedy: "set it"}},
 		Running: []api.Run{run}, Next: b.svc.next, Folder: "/srv/state", SameUID: true, Service: true, PID: 812, Since: ptr(noon.Add(-time.Hour)), Version: "1.0", Host: testHost, Jobs: 2}

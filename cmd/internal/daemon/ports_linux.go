@@ -84,11 +84,7 @@ type unverified scheduler.Verified
 func (u unverified) Allowed() bool { return false }
 
 func (u unverified) Refusals() []jobspec.Check {
-	code := u.Identity
-	if code == "" {
-		code = jobspec.CodeIdentityUnproven
-	}
-	return []jobspec.Check{{Step: "identity", Verdict: "no", Code: code, Detail: u.Detail}}
+	return []jobspec.Check{engine.Unverified(u.Identity, u.Detail)}
 }
 
 func (u unverified) Decision() scheduler.Ruling { return u }

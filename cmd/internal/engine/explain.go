@@ -19,23 +19,37 @@ func (e *Engine) Explain(ctx context.Context, name jobspec.Name) (api.Explanatio
 	if err != nil {
 		return api.Explanation{}, err
 	}
+	if !v.Signed.Valid() {
+		return ExplainUnverified(v), nil
+	}
 	x, err := e.Examine(ctx, jobspec.PhaseExplain, v, throwaway.First)
 	if err != nil {
 		return api.Explanation{}, err
 	}
 	defer x.Close()
-	out := Explained(v.Op, x.Decision)
-	if e.isHeld(name) {
-		out.Decision = "refuse"
-		out.Checks = append(out.Checks, jobspec.Check{Step: "schedule", Verdict: "no", Code: jobspec.CodeJobHeld,
-			Detail: "an operator holds the job", Remedy: jobspec.CodeJobHeld.Remedy()})
+	return Explained(v.Op, x.Decision), nil
+}
+
+// Unverified is the finding over bytes that nobody vouches for. Nothing else is
+// looked at then: neither file nor policy is judged for an unknown hand.
+func Unverified(code jobspec.Code, detail string) jobspec.Check {
+	if code == "" {
+		code = jobspec.CodeIdentityUnproven
 	}
-	return out, nil
+	return jobspec.Check{Step: "identity", Verdict: "no", Code: code, Detail: detail, Remedy: code.Remedy()}
+}
+
+// ExplainUnverified tells what a trigger would find: that the op does not count.
+func ExplainUnverified(v Verified) api.Explanation {
+	out := Explained(v.Op, jobspec.Decision{Verdicts: jobspec.Verdicts{Identity: jobspec.No}})
+	out.Checks = []jobspec.Check{Unverified(v.Refused, v.Detail)}
+	return out
 }
 
 // Examine gathers the facts about a verified op and decides.
 func (e *Engine) Examine(ctx context.Context, phase jobspec.Phase, v Verified, uid int) (*examine.Examination, error) {
 	s := examine.Subject{Op: v.Op, Signed: v.Signed, Identity: v.Refused, IdentityDetail: v.Detail, Hold: e.ClockHold()}
+	s.Held = phase == jobspec.PhaseExplain && e.isHeld(v.Op.Job) // a trigger is stopped by the scheduler before it looks
 	if phase == jobspec.PhaseTrigger && e.ledger == nil {
 		s.Audit = e.chainErr
 	}
@@ -69,6 +83,7 @@ func Explained(op *jobspec.Op, d jobspec.Decision) api.Explanation {
 	out := api.Explanation{
 		Job: op.Job, Decision: "refuse", Verdicts: d.Verdicts, Weaker: orEmpty(d.Weaker), Checks: d.Checks,
 		Opens: jobspec.OpensOf(op), Coverage: op.Spec.Coverage, Summary: jobspec.Summary(op),
+		May: jobspec.May(op), MayNot: jobspec.MayNot(op),
 	}
 	if d.Allowed() {
 		out.Decision = "allow"

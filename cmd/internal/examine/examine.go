@@ -80,7 +80,7 @@ func (x *Examiner) Examine(ctx context.Context, phase jobspec.Phase, s Subject, 
 func (x *Examiner) common(phase jobspec.Phase, s Subject) jobspec.Input {
 	in := jobspec.Input{
 		Op: s.Op, Signed: s.Signed, Identity: s.Identity, IdentityDetail: s.IdentityDetail,
-		Host: x.host(s.Hold), Held: s.Held && phase == jobspec.PhaseTrigger, Audit: s.Audit, Jobs: s.Jobs,
+		Host: x.host(s.Hold), Held: s.Held, Audit: s.Audit, Jobs: s.Jobs,
 	}
 	x.readPolicy(&in)
 	if s.Op.Spec != nil {
