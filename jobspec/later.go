@@ -52,6 +52,10 @@ func otherBackend(op *Op) bool {
 	return slices.ContainsFunc(op.Spec.Backend.AnyOf, func(b string) bool { return b != DefaultBackend && !isNoBackend(b) })
 }
 
+// LaterFields names the fields of the table by their keys in job.toml, some with
+// the values that are meant.
+func LaterFields() []string { return laterFields() }
+
 func laterFields() []string {
 	var all []string
 	for _, f := range laterTable() {

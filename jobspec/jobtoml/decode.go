@@ -263,6 +263,9 @@ func (f *file) place(offset int) place {
 
 // field finds a key by its exact spelling. Maps take any key.
 func field(t reflect.Type, key string) (reflect.Type, bool) {
+	if t == reflect.TypeFor[argItem]() {
+		t = reflect.TypeFor[argTable]()
+	}
 	switch t.Kind() {
 	case reflect.Map:
 		return t.Elem(), true

@@ -15,8 +15,12 @@ const wholePolicy = `
 serial = 12
 enabled_platforms = ["linux"]
 weaker = ["weaker_soft_limits"]
+agent_cli = "deny"
+agent_inner_sandbox = "off"
 [managed_only]
 commands = true
+read_paths = true
+domains = true
 [roles]
 operators = ["op"]
 auditors = ["eve", "root"]
@@ -27,6 +31,15 @@ run_as = ["reports"]
 users = ["alice"]
 read = ["/srv/data"]
 write = ["/srv/out"]
+bind = ["/etc/reports"]
+hosts = ["*.example.org:443", "10.0.0.0/8:5432"]
+private_hosts = ["10.0.0.0/8:5432"]
+forward = ["db.internal:5432"]
+sockets = ["/run/postgresql"]
+credentials = ["db-password"]
+backends = ["bwrap"]
+windows = ["Mon-Fri 01:00-05:00 Europe/Berlin", "Sat,Sun 22:00-06:00"]
+require = { workspace = ["terminal"], read-only = ["touch", "terminal"] }
 max_ttl = "30d"
 min_interval = "5m"
 max_jobs = 50
@@ -50,6 +63,9 @@ id = "python"
 effect = "allow"
 why = "ours"
 path = "/usr/bin/python3*"
+args = ["-I", { alt = ["a.py", "b.py"] }, { any = true }, { re = "[0-9]+" }, ""]
+rest = true
+cwd = "/srv/*"
 `
 
 func TestTheWholePolicyIsRead(t *testing.T) {
@@ -58,17 +74,26 @@ func TestTheWholePolicyIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &jobspec.Policy{
-		Serial: 12, EnabledPlatforms: []string{"linux"}, Weaker: []string{"weaker_soft_limits"}, ManagedOnly: jobspec.ManagedOnly{Commands: true},
-		Operators: []string{"op"}, Auditors: []string{"eve", "root"}, Digest: jobspec.DigestOf([]byte(wholePolicy)),
+		Serial: 12, EnabledPlatforms: []string{"linux"}, Weaker: []string{"weaker_soft_limits"}, AgentCLI: "deny", AgentInnerSandbox: "off",
+		ManagedOnly: jobspec.ManagedOnly{Commands: true, ReadPaths: true, Lists: []string{""}},
+		Operators:   []string{"op"}, Auditors: []string{"eve", "root"}, Digest: jobspec.DigestOf([]byte(wholePolicy)),
 		Principals: map[jobspec.Principal]jobspec.Ceiling{
 			"alice": {MaxTier: jobspec.Workspace, MaxNet: jobspec.NetProxy, RunAs: []string{"reports"}, Users: []string{"alice"},
-				Read: []string{"/srv/data"}, Write: []string{"/srv/out"}, Limits: jobspec.Limits{TimeoutSeconds: 3600, OutputBytes: 4 << 20, PIDs: 64},
-				MaxTTL: 30 * 24 * time.Hour, MinInterval: 5 * time.Minute, MaxJobs: 50},
+				Read: []string{"/srv/data"}, Write: []string{"/srv/out"}, Bind: []string{"/etc/reports"},
+				Hosts: []string{"*.example.org:443", "10.0.0.0/8:5432"}, PrivateHosts: []string{"10.0.0.0/8:5432"}, Forward: []string{"db.internal:5432"},
+				Sockets: []string{"/run/postgresql"}, Credentials: []string{"db-password"}, Backends: []string{"bwrap"},
+				Windows: [][]jobspec.Window{{
+					{Days: [7]bool{1: true, 2: true, 3: true, 4: true, 5: true}, From: 60, To: 300, Zone: "Europe/Berlin"},
+					{Days: [7]bool{0: true, 6: true}, From: 22 * 60, To: 6 * 60, Zone: "UTC"}}},
+				Require: map[jobspec.Tier][]string{jobspec.Workspace: {"terminal"}, jobspec.ReadOnly: {"terminal", "touch"}},
+				Limits:  jobspec.Limits{TimeoutSeconds: 3600, OutputBytes: 4 << 20, PIDs: 64},
+				MaxTTL:  30 * 24 * time.Hour, MinInterval: 5 * time.Minute, MaxJobs: 50},
 			"bob@example.org": {MaxTier: jobspec.Scratch, MaxNet: jobspec.NetNone, Disabled: true},
 		},
 		Rules: []jobspec.Rule{
 			{ID: "no-push", Layer: "managed", Effect: "deny", Why: "publishing is manual", Name: "git", Has: []string{"push"}},
-			{ID: "python", Layer: "managed", Effect: "allow", Why: "ours", Path: "/usr/bin/python3*"},
+			{ID: "python", Layer: "managed", Effect: "allow", Why: "ours", Path: "/usr/bin/python3*", Rest: true, Cwd: "/srv/*",
+				Args: []jobspec.Token{{Literal: "-I"}, {Alt: []string{"a.py", "b.py"}}, {Any: true}, {Re: "[0-9]+"}, {}}},
 		},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -102,6 +127,31 @@ func TestPoliciesAreRefusedAsAWhole(t *testing.T) {
 		{"folder with dots", "serial = 1\n[principals.alice]\nread = [\"/srv/../etc\"]\n", jobspec.CodePolicySchema, 3},
 		{"zero limit", "serial = 1\n[principals.alice.limits]\npids = 0\n", jobspec.CodePolicySchema, 3},
 		{"zero jobs", "serial = 1\n[principals.alice]\nmax_jobs = 0\n", jobspec.CodePolicySchema, 3},
+		{"a window that is none", "serial = 1\n[principals.alice]\nwindows = [\"at night\"]\n", jobspec.CodePolicySchema, 3},
+		{"a way of signing that is none", "serial = 1\n[principals.alice]\nrequire = { scratch = [\"luck\"] }\n", jobspec.CodePolicySchema, 3},
+		{"a tier that is none", "serial = 1\n[principals.alice]\nrequire = { full = [\"touch\"] }\n", jobspec.CodePolicySchema, 3},
+		{"a host without a port", "serial = 1\n[principals.alice]\nhosts = [\"example.org\"]\n", jobspec.CodePolicySchema, 3},
+		{"every host", "serial = 1\n[principals.alice]\nhosts = [\"*:443\"]\n", jobspec.CodePolicySchema, 3},
+		{"the machine itself", "serial = 1\n[principals.alice]\nhosts = [\"127.0.0.1:80\"]\n", jobspec.CodePolicySchema, 3},
+		{"a forward to many", "serial = 1\n[principals.alice]\nforward = [\"*.example.org:80\"]\n", jobspec.CodePolicySchema, 3},
+		{"a credential that is a place", "serial = 1\n[principals.alice]\ncredentials = [\"../key\"]\n", jobspec.CodePolicySchema, 3},
+		{"a backend that is none", "serial = 1\n[principals.alice]\nbackends = [\"local\"]\n", jobspec.CodePolicySchema, 3},
+		{"a quota that is not kept", "serial = 1\n[principals.alice]\nmax_concurrent = 2\n", jobspec.CodePolicySchema, 3},
+		{"a switch that is none", "serial = 1\n[managed_only]\ndomains = false\n", jobspec.CodePolicySchema, 3},
+		{"agents without a question", "serial = 1\nagent_cli = \"allow\"\n", jobspec.CodePolicySchema, 2},
+		{"token of two kinds", rule + "args = [{ any = true, re = \"x\" }]\n", jobspec.CodePolicySchema, 7},
+		{"token with an unknown key", rule + "args = [{ glob = \"x\" }]\n", jobspec.CodePolicySchema, 7},
+		{"token in another case", rule + "args = [{ Any = true }]\n", jobspec.CodePolicySchema, 7},
+		{"token that matches nothing", rule + "args = [{ any = false }]\n", jobspec.CodePolicySchema, 7},
+		{"token that is a number", rule + "args = [3]\n", jobspec.CodePolicySchema, 7},
+		{"token of no words", rule + "args = [{ alt = [] }]\n", jobspec.CodePolicySchema, 2},
+		{"pattern that is none", rule + "args = [{ re = \"(\" }]\n", jobspec.CodePolicySchema, 2},
+		{"pattern that never matches", rule + "args = [{ re = \"a[^\\\\x00-\\\\x{10FFFF}]\" }]\n", jobspec.CodePolicySchema, 2},
+		{"no arguments, and one of them", rule + "args = []\nhas = [\"push\"]\n", jobspec.CodePolicySchema, 2},
+		{"rest without args", rule + "rest = true\n", jobspec.CodePolicySchema, 2},
+		{"relative cwd", rule + "cwd = \"srv\"\n", jobspec.CodePolicySchema, 2},
+		{"path with dots", strings.Replace(rule, "name = \"git\"", "path = \"/usr/../bin/git\"", 1), jobspec.CodePolicySchema, 2},
+		{"a name allowed where none counts", strings.Replace(rule, "deny", "allow", 1) + "path = \"/opt/*\"\n", jobspec.CodePolicySchema, 2},
 		{"effect unknown", strings.Replace(rule, "deny", "forbid", 1), jobspec.CodePolicySchema, 2},
 		{"rule about no program", strings.Replace(rule, "name = \"git\"", "has = [\"x\"]", 1), jobspec.CodePolicySchema, 2},
 		{"rule that can never match", strings.Replace(rule, "name = \"git\"", "path = \"bin/git\"", 1), jobspec.CodePolicySchema, 2},
@@ -139,5 +189,59 @@ func TestTheFirstPolicyIsAcceptedAndStrict(t *testing.T) {
 		if len(p.Rules) != 0 || len(p.Weaker) != 0 || len(p.Operators) != 0 || len(p.Principals) != 1 {
 			t.Errorf("%+v", p)
 		}
+	}
+}
+
+// A file beside policy.toml says nothing where it leaves a key out, and names
+// itself where it asks for a list of commands.
+func TestAFurtherFileOnlyNarrows(t *testing.T) {
+	p, err := ReadFurther("policy.d/50-x.toml", []byte("serial = 2\n[managed_only]\ncommands = true\n[principals.alice]\nread = []\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := p.Principals["alice"]
+	if !p.Open || c.MaxTier != jobspec.Workspace || c.MaxNet != jobspec.NetProxy || c.Write != nil || c.Read == nil || p.EnabledPlatforms != nil {
+		t.Errorf("%+v", p)
+	}
+	if diff := cmp.Diff([]string{"policy.d/50-x.toml"}, p.ManagedOnly.Lists); diff != "" {
+		t.Error(diff)
+	}
+	if _, err := ReadFurther("policy.d/50-x.toml", []byte("[principals.alice]\nread = []\n")); err == nil {
+		t.Error("a file without a serial is read")
+	}
+}
+
+func TestAnOwnersFileSaysOnlyWhatIsTheOwners(t *testing.T) {
+	read := func(text string) error {
+		_, err := ReadOwner("owner.d/alice.toml", "alice", []byte(text))
+		return err
+	}
+	good := "[principals.alice]\nmax_tier = \"scratch\"\n[[rules]]\nid = \"r\"\neffect = \"deny\"\nwhy = \"w\"\nname = \"git\"\n"
+	if err := read(good); err != nil {
+		t.Error(err)
+	}
+	p, _ := ReadOwner("owner.d/alice.toml", "alice", []byte(good))
+	if p.Rules[0].Layer != jobspec.LayerOwner || p.Principals["alice"].MaxTier != jobspec.Scratch {
+		t.Errorf("%+v", p)
+	}
+	for _, text := range []string{"serial = 1\n", "weaker = []\n", "enabled_platforms = []\n", "agent_cli = \"ask\"\n", "agent_inner_sandbox = \"off\"\n",
+		"[managed_only]\ncommands = true\n", "[roles]\noperators = []\n", "[principals.bob]\nmax_tier = \"scratch\"\n", "[principals.alice]\nusers = []\n"} {
+		if e := (*Error)(nil); !errors.As(read(text), &e) || e.Reason != jobspec.CodePolicySchema || e.Line == 0 {
+			t.Errorf("%q: %v", text, read(text))
+		}
+	}
+}
+
+func TestAllProblemsOfAPolicyAreTold(t *testing.T) {
+	_, all := PolicyProblems("", "", []byte("serial = 0\nweaker = [\"x\"]\n[principals.alice]\nread = [\"srv\"]\nmax_jobs = 0\n"))
+	var lines []int
+	for _, e := range all {
+		lines = append(lines, e.Line)
+	}
+	if diff := cmp.Diff([]int{1, 2, 4, 5}, lines); diff != "" {
+		t.Errorf("%s%v", diff, all)
+	}
+	if p, all := PolicyProblems("", "", []byte("serial = 1\n")); len(all) != 0 || p == nil {
+		t.Errorf("%v", all)
 	}
 }

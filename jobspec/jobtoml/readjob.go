@@ -49,17 +49,19 @@ func ReadJob(data []byte) (*jobspec.Draft, error) {
 	return d, nil
 }
 
-// fields turns texts into values and keeps the first refusal, so that a file is
-// read in one expression.
+// fields turns texts into values and keeps the refusals, of which err is the
+// first, so that a file is read in one expression.
 type fields struct {
 	*file
 	err error
+	all []error
 }
 
 func (r *fields) fail(err error) {
 	if r.err == nil {
 		r.err = err
 	}
+	r.all = append(r.all, err)
 }
 
 // parse converts a text that was given; an absent key stays zero.

@@ -11,10 +11,20 @@ import (
 	"testing"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"github.com/sbxcron/sbxcron/jobspec"
 )
 
 // valid is as much of JSON Schema as ours use.
 func valid(s map[string]any, v any, at string) error {
+	if kinds, has := s["anyOf"].([]any); has {
+		for _, one := range kinds {
+			if valid(one.(map[string]any), v, at) == nil {
+				return nil
+			}
+		}
+		return fmt.Errorf("%s: fits none", at)
+	}
 	switch s["type"] {
 	case "string":
 		text, ok := v.(string)
@@ -34,6 +44,9 @@ func valid(s map[string]any, v any, at string) error {
 	case "boolean":
 		if _, ok := v.(bool); !ok {
 			return fmt.Errorf("%s: %T is no boolean", at, v)
+		}
+		if e, has := s["enum"].([]any); has && !slices.Contains(e, v) {
+			return fmt.Errorf("%s: %v is not in %v", at, v, e)
 		}
 	case "array":
 		items, ok := v.([]any)
@@ -143,4 +156,50 @@ func TestEveryKeyIsExplained(t *testing.T) {
 	}
 	walk(reflect.TypeFor[jobFile](), "job")
 	walk(reflect.TypeFor[policyFile](), "policy")
+}
+
+// What the reader knows and the decision refuses by name is marked, and nothing
+// else is.
+func TestTheSchemaMarksWhatIsRefusedForNow(t *testing.T) {
+	s, _ := load(t, SchemaJob(), nil)
+	for _, field := range jobspec.LaterFields() {
+		key, values, _ := strings.Cut(field, " ")
+		p := property(s, strings.Split(key, "."))
+		if p == nil {
+			t.Fatalf("the schema has no %s", key)
+		}
+		mark, _ := p["x-refused-for-now"].(string)
+		if mark != "any" && !strings.Contains(mark, values) || mark == "" {
+			t.Errorf("%s is marked %q", field, mark)
+		}
+	}
+	marked := strings.Count(string(SchemaJob()), "x-refused-for-now")
+	keys := map[string]bool{}
+	for _, field := range jobspec.LaterFields() {
+		key, _, _ := strings.Cut(field, " ")
+		keys[key] = true
+	}
+	if marked != len(keys) {
+		t.Errorf("%d marks for %d keys", marked, len(keys))
+	}
+}
+
+func TestEachWeakerChoiceSaysWhatItCosts(t *testing.T) {
+	for _, schema := range [][]byte{SchemaJob(), SchemaPolicy()} {
+		s, _ := load(t, schema, nil)
+		items := property(s, []string{"weaker"})["items"].(map[string]any)
+		said := map[string]string{}
+		for _, one := range items["oneOf"].([]any) {
+			one := one.(map[string]any)
+			said[one["const"].(string)] = one["description"].(string)
+		}
+		for _, name := range jobspec.WeakerChoices() {
+			if !strings.HasPrefix(said[name], "reduces security: ") {
+				t.Errorf("%s: %q", name, said[name])
+			}
+		}
+		if len(said) != len(jobspec.WeakerChoices()) {
+			t.Errorf("%v", said)
+		}
+	}
 }
