@@ -207,7 +207,7 @@ func (b *Blueprint) Dump() string {
 		line("access %s %s", a.Right, a.Path)
 	}
 	for _, g := range b.Guard {
-		line("guard %s of %s git %t", g.Path, g.Host, g.Git)
+		line("guard %s", g.words())
 	}
 	line("cwd %s writable %t", b.Cwd.Path, b.Cwd.Writable)
 	line("exec %s sealed %t elf %t size %d", b.Exec.Path, b.Exec.Sealed, b.Exec.ELF, b.Exec.Size)

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
-	"github.com/sbxcron/sbxcron/runner"
 	"golang.org/x/sys/unix"
 )
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -15,6 +16,7 @@ import (
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/internal/permit"
 	"github.com/sbxcron/sbxcron/runner/pin"
+	"golang.org/x/sys/unix"
 )
 
 // jobID is the account of jobs in tests that run as root: in no passwd file.
@@ -112,6 +114,9 @@ type Job struct {
 	write     []string
 	deny      []string
 	mayCreate []string
+	git       string
+	bind      []jobspec.Bind
+	state     string // path of a folder on the host, "" for none
 	limits    func(*jobspec.Limits)
 }
 
@@ -140,7 +145,8 @@ func (l *Lab) plan(j Job) (p *runner.Plan, out *kept, done func(), err error) {
 	if j.body != "" {
 		role = jobspec.RoleInterpreter
 	}
-	set, err := pin.Open(l.ctx, pin.Account{UID: l.account.UID, GID: l.account.GID, Drop: l.account.Drop}, j.requests(role, real), pin.Options{})
+	requests := j.requests(role, real)
+	set, err := pin.Open(l.ctx, pin.Account{UID: l.account.UID, GID: l.account.GID, Drop: l.account.Drop}, requests, pin.Options{})
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -148,6 +154,7 @@ func (l *Lab) plan(j Job) (p *runner.Plan, out *kept, done func(), err error) {
 	spec := &jobspec.Spec{
 		Bound: []jobspec.Bound{{Role: role, Typed: typed, Real: real, Size: seen.Size, SHA256: seen.SHA256}},
 		Cwd:   jobspec.Place{Path: j.cwd}, Read: j.read, Write: j.write, Deny: j.deny, Env: j.env, Stdin: j.stdin, MayCreate: j.mayCreate,
+		Git: j.git, Bind: j.bind, StateDir: j.state != "",
 		Schedule: jobspec.Schedule{Timezone: "Europe/Berlin"},
 		Limits: jobspec.Limits{TimeoutSeconds: 30, GraceSeconds: 1, FileSizeBytes: 64 << 20, OpenFiles: 256, PIDs: 128, TmpBytes: 16 << 20,
 			OutputBytes: 64 << 10},
@@ -158,6 +165,13 @@ func (l *Lab) plan(j Job) (p *runner.Plan, out *kept, done func(), err error) {
 	}
 	if j.limits != nil {
 		j.limits(&spec.Limits)
+	}
+	for i, b := range j.boundBinds() {
+		o := set.Observation(len(requests) - len(j.boundBinds()) + i)
+		spec.Bound = append(spec.Bound, jobspec.Bound{Role: jobspec.RoleBind, Typed: b.Source, Real: o.Real, Size: o.Size, SHA256: o.SHA256})
+	}
+	if j.state != "" {
+		l.adopt(set, j.state)
 	}
 	l.runs++
 	out = &kept{dir: filepath.Join(l.Dir, fmt.Sprintf("output%d", l.runs))}
@@ -184,7 +198,27 @@ func (j Job) requests(role jobspec.Role, real string) []pin.Request {
 			all = append(all, pin.Request{Use: more.use, Path: p})
 		}
 	}
+	for _, b := range j.bind {
+		if b.Live() {
+			all = append(all, pin.Request{Use: b.Use(), Path: b.Source})
+		}
+	}
+	for _, b := range j.boundBinds() { // last: plan finds them there
+		all = append(all, pin.Request{Use: jobspec.UseBound, Role: jobspec.RoleBind, Path: b.Source})
+	}
 	return all
+}
+
+// boundBinds are the binds whose bytes are approved.
+func (j Job) boundBinds() []jobspec.Bind {
+	return slices.DeleteFunc(slices.Clone(j.bind), jobspec.Bind.Live)
+}
+
+// adopt adds a state folder, which the service opens itself, to the pins.
+func (l *Lab) adopt(set *pin.Set, path string) {
+	f, err := os.OpenFile(path, unix.O_PATH|unix.O_DIRECTORY, 0)
+	must(err)
+	set.Adopt(jobspec.Observation{Use: jobspec.UseState, Typed: jobspec.StatePlace, Real: path, Kind: jobspec.KindDir, UID: l.account.UID}, f)
 }
 
 // kept is the store of outputs of one run.
