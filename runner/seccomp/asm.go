@@ -103,12 +103,13 @@ func fieldName(off uint32) string {
 // Action is what the kernel does with a call (SECCOMP_RET_*).
 type Action uint32
 
-// The actions of this filter. The zero value kills the thread.
+// The actions of the filters. The zero value kills the thread.
 const (
 	Allow  Action = 0x7fff0000
 	EPERM  Action = 0x00050000 | 1
 	ENOSYS Action = 0x00050000 | 38
 	Kill   Action = 0x80000000 // the process
+	Notify Action = 0x7fc00000 // whoever holds the listener answers
 )
 
 // String names an action.
@@ -122,6 +123,8 @@ func (a Action) String() string {
 		return "ENOSYS"
 	case Kill:
 		return "kill process"
+	case Notify:
+		return "notify"
 	}
 	return fmt.Sprintf("action %#x", uint32(a))
 }

@@ -11,6 +11,18 @@ const (
 // Filter makes the program for an architecture. An architecture without known
 // numbers is an error, never an empty program.
 func Filter(a Arch) (Program, error) {
+	p, err := a.head()
+	if err != nil {
+		return nil, err
+	}
+	p = append(p,
+		Instruction{opJGE, 0, 1, newestReviewed + 1}, // x32 calls too: their numbers begin at 0x40000000
+		Instruction{opRet, 0, 0, uint32(ENOSYS)})
+	return a.finish(p, rules())
+}
+
+// head kills foreign architectures and leaves the call's number in A.
+func (a Arch) head() (Program, error) {
 	audit := uint32(0)
 	switch a {
 	case AMD64:
@@ -20,15 +32,17 @@ func Filter(a Arch) (Program, error) {
 	default:
 		return nil, fmt.Errorf("make filter: architecture %q is not known", string(a))
 	}
-	p := Program{
+	return Program{
 		{opLoad, 0, 0, offArch},
 		{opJEQ, 1, 0, audit},
 		{opRet, 0, 0, uint32(Kill)},
 		{opLoad, 0, 0, offNr},
-		{opJGE, 0, 1, newestReviewed + 1}, // x32 calls too: their numbers begin at 0x40000000
-		{opRet, 0, 0, uint32(ENOSYS)},
-	}
-	for _, r := range rules() {
+	}, nil
+}
+
+// finish adds the rules and lets pass what none of them answers.
+func (a Arch) finish(p Program, all []rule) (Program, error) {
+	for _, r := range all {
 		if !a.has(r.call) {
 			continue
 		}

@@ -35,3 +35,14 @@ func ParseMessage(b []byte) (ready bool, r Report, err error) {
 	}
 	return false, Report{Row: int(at-Base) / rowSize, Result: int64(binary.LittleEndian.Uint64(b[8:]))}, nil
 }
+
+// listenerText is what a row writes when the listener of a filter is open and
+// waits to be taken.
+const listenerText = "listener is here"
+
+// Listener is the message that the program holds a listener and waits until
+// somebody has taken it.
+func Listener() []byte { return []byte(listenerText) }
+
+// IsListener reports whether a message is that one.
+func IsListener(b []byte) bool { return string(b) == listenerText }

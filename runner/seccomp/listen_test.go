@@ -1,0 +1,102 @@
+package seccomp
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+func TestListenerMatchesItsGoldenText(t *testing.T) {
+	for _, a := range []Arch{AMD64, ARM64} {
+		p, err := Listener(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden := filepath.Join("..", "..", "testdata", "golden", "runner", "listener_"+string(a)+".txt")
+		if *update {
+			if err := os.WriteFile(golden, []byte(a.Dump(p)), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		want, err := os.ReadFile(golden)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := a.Dump(p); got != string(want) {
+			t.Errorf("%s: the program is not the one in %s; look at it and run with -update", a, golden)
+		}
+	}
+	if p, err := Listener("riscv64"); err == nil || p != nil {
+		t.Errorf("an unknown architecture: %d instructions, %v", len(p), err)
+	}
+}
+
+// The flags are those of the kernel's headers for each architecture.
+func TestListenerAsksForWhatReadsAFileByItsName(t *testing.T) {
+	directory := map[Arch]uint64{AMD64: 0x10000, ARM64: 0x4000}
+	direct := map[Arch]uint64{AMD64: 0x4000, ARM64: 0x10000} // O_DIRECT: the other's O_DIRECTORY
+	for _, a := range []Arch{AMD64, ARM64} {
+		for _, tc := range []struct {
+			what  string
+			flags uint64
+			want  Action
+		}{
+			{"read only", 0, Notify},
+			{"read only, close on exec", 0x80000, Notify},
+			{"bits that the kernel does not look at", high, Notify},
+			{"read and write", 2, Notify},
+			{"access mode 3", 3, Notify},
+			{"direct", direct[a], Notify},
+			{"create or open", 0x40, Notify},
+			{"create or open, read and write", 0x42, Notify},
+			{"exclusive without create", 0x80, Notify},
+			{"only a new file", 0xc2, Allow},
+			{"write only", 1, Allow},
+			{"write only, create", 0x241, Allow},
+			{"write only, high bits", high | 1, Allow},
+			{"a directory", directory[a], Allow},
+			{"a place", 0x200000, Allow},
+			{"a nameless file", 0x400000 | directory[a] | 2, Allow},
+		} {
+			ask(t, a, "open", [6]uint64{0, tc.flags}, tc.want, tc.what)
+			ask(t, a, "openat", [6]uint64{0, 0, tc.flags}, tc.want, tc.what)
+		}
+		for call, want := range map[string]Action{"execve": Notify, "execveat": Notify, "openat2": Allow, "read": Allow, "close": Allow, "newfstatat": Allow, "creat": Allow} {
+			ask(t, a, call, [6]uint64{}, want, "no flags")
+		}
+	}
+}
+
+func ask(t *testing.T, a Arch, name string, args [6]uint64, want Action, what string) {
+	t.Helper()
+	nr, err := a.Number(name)
+	if err != nil {
+		return // the call does not exist there
+	}
+	p, err := Listener(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := emulate(p, call{nr: nr, arch: a.audit(), args: args})
+	if err != nil || got != want {
+		t.Errorf("%s %s, %s: %s (%v), want %s", a, name, what, got, err, want)
+	}
+	if got, err := emulate(p, call{nr: nr, arch: 0x40000003, args: args}); err != nil || got != Kill {
+		t.Errorf("%s %s of a foreign architecture: %s (%v)", a, name, got, err)
+	}
+}
+
+func TestListenerIsAcceptableToTheKernel(t *testing.T) {
+	for _, a := range []Arch{AMD64, ARM64} {
+		p, err := Listener(a)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for n, i := range p {
+			jump := i.Code == opJEQ || i.Code == opJGE || i.Code == opJSet
+			if jump && n+1+int(max(i.JT, i.JF)) >= len(p) {
+				t.Errorf("%s: instruction %d jumps out", a, n)
+			}
+		}
+	}
+}
