@@ -115,6 +115,9 @@ func plan(o Order) (*Plan, error) {
 		}
 	}
 	b.finish()
+	if err := o.drawNames(b); err != nil {
+		return nil, err
+	}
 	return &Plan{b: b}, nil
 }
 

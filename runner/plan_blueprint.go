@@ -35,8 +35,9 @@ type Blueprint struct {
 	Mounts []Mount  // in the order in which they are made
 	Access []Access // what landlock grants; nothing else
 	Guard  []Guard  // writable directories whose protected names are bound read-only
+	Names  []Name   // files whose names the host can take away while the job opens them
 	Cwd    Cwd
-	Argv   []string
+	Argv   []string // of the file that is executed
 	Exec   Exec
 	Env    []string // NAME=value, sorted
 	Stdin  string
@@ -54,13 +55,26 @@ type Cwd struct {
 	ID       jobspec.FileID // of the pinned directory
 }
 
-// Exec is the file that is executed and how its identity shows inside.
+// Exec is the file that is executed and how its identity shows inside. It never
+// is a script: of one, the interpreter is executed (see drawCommand).
 type Exec struct {
 	Path   string
+	Script string         // the script that it interprets, "" for a program
 	Sealed bool           // a copy that only the sandbox has; else ID tells
 	Size   int64          // of the copy
-	ELF    bool           // a program and not a text with an interpreter
 	ID     jobspec.FileID // of the pinned inode
+}
+
+// Name is a bound file that processes of the job open by its name, below a
+// directory of the host: whoever can rename there can make the name mean other
+// bytes. A supervisor answers such opens (runner/supervise).
+type Name struct {
+	Path    string
+	Aliases []string // other paths that the approved command calls it by, through links
+	Sealed  bool     // a copy that only the sandbox has; else ID tells
+	Size    int64
+	What    jobspec.Digest
+	ID      jobspec.FileID
 }
 
 // Guard is a writable directory in which protected names lie.
@@ -209,8 +223,11 @@ func (b *Blueprint) Dump() string {
 	for _, g := range b.Guard {
 		line("guard %s", g.words())
 	}
+	for _, n := range b.Names {
+		line("supervised %s aliases %q sealed %t size %d %s", n.Path, n.Aliases, n.Sealed, n.Size, n.What)
+	}
 	line("cwd %s writable %t", b.Cwd.Path, b.Cwd.Writable)
-	line("exec %s sealed %t elf %t size %d", b.Exec.Path, b.Exec.Sealed, b.Exec.ELF, b.Exec.Size)
+	line("exec %s script %q sealed %t size %d", b.Exec.Path, b.Exec.Script, b.Exec.Sealed, b.Exec.Size)
 	line("argv %q", b.Argv)
 	line("env %q", b.Env)
 	line("stdin %q", b.Stdin)

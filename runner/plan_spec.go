@@ -1,7 +1,6 @@
 package runner
 
 import (
-	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -183,44 +182,6 @@ func (o Order) bound(want jobspec.Bound) (int, jobspec.Observation, error) {
 		return 0, ob, refuse(jobspec.DriftCode(want.Role), want.Real, "%s %q is not a regular file", want.Role, want.Real)
 	}
 	return i, ob, nil
-}
-
-// drawCommand draws argv as it was typed and the bound file that is executed.
-func (o Order) drawCommand(b *Blueprint) error {
-	role, typed := jobspec.RoleExecutable, ""
-	switch {
-	case o.Spec.Script.Body != "":
-		role, typed = jobspec.RoleInterpreter, o.Spec.Script.Interpreter
-		b.Argv = append([]string{typed, ScriptPath}, o.Spec.Argv...)
-	case len(o.Spec.Argv) > 0:
-		typed = o.Spec.Argv[0]
-		b.Argv = slices.Clone(o.Spec.Argv)
-	}
-	if typed == "" {
-		return refuse(jobspec.CodeSpecMalformed, "argv", "the spec has no command")
-	}
-	for _, want := range o.Spec.Bound {
-		if want.Role != role || want.Typed != typed {
-			continue
-		}
-		i, ob, err := o.bound(want)
-		if err != nil {
-			return err
-		}
-		b.Exec = Exec{Path: ob.Real, Sealed: o.Pins.Sealed(i), Size: ob.Size, ID: ob.Places.Self}
-		if b.Exec.Sealed {
-			b.Exec.ELF = isELF(o.Pins.File(i))
-		}
-		return nil
-	}
-	return refuse(jobspec.CodeBindAmbiguous, typed, "no bound file stands for the command %q", typed)
-}
-
-// isELF looks at the magic number without moving the file's offset.
-func isELF(f io.ReaderAt) bool {
-	var magic [4]byte
-	_, err := f.ReadAt(magic[:], 0)
-	return err == nil && string(magic[:]) == "\x7fELF"
 }
 
 // drawEnv draws the whole environment: a fixed base and what was signed. The

@@ -35,6 +35,7 @@ const (
 	LayerLandlock = "landlock"
 	LayerSeccomp  = "seccomp"
 	LayerNNP      = "no_new_privs"
+	LayerListener = "listener"
 )
 
 // Numbers of the kernel that rows use (uapi headers).
@@ -105,6 +106,7 @@ func (p *Plan) Steps(m Machine) (*stub.Table, error) {
 	s.namespaces()
 	s.landlock()
 	s.seccomp(filter)
+	s.listener()
 	s.measure()
 	s.barrier()
 	s.exec()
@@ -320,18 +322,16 @@ func (s *steps) execIdentity(cell int) {
 }
 
 // exec looks at the executable once more, since a name in a directory that
-// others write may mean another file by now, and starts it. A copy of a program
-// is started by the descriptor that was looked at; a text must be started by
-// its path, which its interpreter opens.
+// others write may mean another file by now, and starts it. A copy is started by
+// the descriptor that was looked at; what only root can change, by its path.
 func (s *steps) exec() {
 	s.execIdentity(11)
 	if s.b.Exec.Sealed {
 		s.same(LayerMounts, "inode"+OfExecutable+" before and after", stub.Cell(10, statIno), stub.Cell(11, statIno))
 	}
-	path := s.t.String(s.b.Exec.Path)
 	argv, env := s.t.Strings("argv", s.b.Argv), s.t.Strings("env", s.b.Env)
-	if !s.b.Exec.Sealed || !s.b.Exec.ELF {
-		s.call("", "execve", 0, path, argv, env)
+	if !s.b.Exec.Sealed {
+		s.call("", "execve", 0, s.t.String(s.b.Exec.Path), argv, env)
 		return
 	}
 	s.call("", "execveat", 0, stub.Int(firstSpareFD), s.t.String(""), argv, env, stub.Int(atEmptyPath))

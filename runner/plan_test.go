@@ -15,17 +15,26 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
-// fakePins are observations with the null device as their open file.
+// fakePins are observations with the null device as their open file, or another
+// where there is one.
 type fakePins struct {
 	seen   []jobspec.Observation
 	sealed map[int]bool
 	null   *os.File
+	files  map[int]*os.File
 }
 
 func (f fakePins) Len() int                              { return len(f.seen) }
 func (f fakePins) Observation(i int) jobspec.Observation { return f.seen[i] }
-func (f fakePins) File(int) *os.File                     { return f.null }
-func (f fakePins) Sealed(i int) bool                     { return f.sealed[i] }
+
+func (f fakePins) File(i int) *os.File {
+	if file, ok := f.files[i]; ok {
+		return file
+	}
+	return f.null
+}
+
+func (f fakePins) Sealed(i int) bool { return f.sealed[i] }
 
 type noFiles struct{}
 
@@ -33,6 +42,21 @@ func (noFiles) Create(string) (*os.File, error) { return nil, errors.New("not in
 
 func at(use jobspec.Use, path string, kind jobspec.FileKind, ino uint64) jobspec.Observation {
 	return jobspec.Observation{Use: use, Typed: path, Real: path, Kind: kind, Places: jobspec.Location{Self: jobspec.FileID{Dev: 0xfe00, Ino: ino}}}
+}
+
+// textFile is an open file with this text.
+func textFile(t *testing.T, text string) *os.File {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "text")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
 }
 
 // order is a workspace job with everything that a plan can draw.
@@ -43,12 +67,13 @@ func order(t *testing.T) Order {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { null.Close() })
+	script := textFile(t, "#! /bin/sh -e \ntrue\n")
 	digest := jobspec.DigestOf([]byte("script"))
 	exe := at(jobspec.UseBound, "/srv/ops/backup.sh", jobspec.KindRegular, 30)
 	exe.Role, exe.SHA256, exe.Size = jobspec.RoleExecutable, digest, 6
 	sh := at(jobspec.UseBound, "/usr/bin/dash", jobspec.KindRegular, 31)
 	sh.Role, sh.SHA256, sh.Size = jobspec.RoleInterpreter, digest, 6
-	pins := fakePins{null: null, sealed: map[int]bool{0: true}, seen: []jobspec.Observation{exe, sh,
+	pins := fakePins{null: null, files: map[int]*os.File{0: script}, sealed: map[int]bool{0: true}, seen: []jobspec.Observation{exe, sh,
 		at(jobspec.UseCwd, "/srv/ops", jobspec.KindDir, 32), at(jobspec.UseRead, "/srv/data", jobspec.KindDir, 33),
 		at(jobspec.UseRead, "/srv/ops/private/open", jobspec.KindDir, 34), at(jobspec.UseWrite, "/srv/out", jobspec.KindDir, 35),
 		at(jobspec.UseDeny, "/srv/ops/private", jobspec.KindDir, 36), at(jobspec.UseDeny, "/srv/data/token", jobspec.KindRegular, 37),
@@ -181,14 +206,18 @@ func TestOrdersThatCannotBePlannedAreRefused(t *testing.T) {
 			o.Spec.Bound[0].SHA256 = jobspec.Digest{}
 			p.seen[0].SHA256 = jobspec.Digest{}
 		}, jobspec.CodeDriftExecHash},
-		"bound missing":     {func(_ *Order, p fakePins) { p.seen[0].Real = "/srv/ops/other" }, jobspec.CodeDriftExecMissing},
-		"command not bound": {func(o *Order, _ fakePins) { o.Spec.Argv[0] = "make" }, jobspec.CodeBindAmbiguous},
-		"no command":        {func(o *Order, _ fakePins) { o.Spec.Argv = nil }, jobspec.CodeSpecMalformed},
-		"env of ours":       {func(o *Order, _ fakePins) { o.Spec.Env["PATH"] = "/tmp" }, jobspec.CodeEnvForbidden},
-		"env with =":        {func(o *Order, _ fakePins) { o.Spec.Env["A=B"] = "" }, jobspec.CodeEnvForbidden},
-		"path climbs":       {func(_ *Order, p fakePins) { p.seen[3].Real = "/srv/../etc" }, jobspec.CodePathUnreachable},
-		"path of ours":      {func(_ *Order, p fakePins) { p.seen[3].Real = StubPath }, jobspec.CodePathUnreachable},
-		"root itself":       {func(_ *Order, p fakePins) { p.seen[3].Real = "/" }, jobspec.CodePathUnreachable},
+		"bound missing":         {func(_ *Order, p fakePins) { p.seen[0].Real = "/srv/ops/other" }, jobspec.CodeDriftExecMissing},
+		"command not bound":     {func(o *Order, _ fakePins) { o.Spec.Argv[0] = "make" }, jobspec.CodeBindAmbiguous},
+		"interpreter not bound": {func(o *Order, _ fakePins) { o.Spec.Bound = o.Spec.Bound[:1] }, jobspec.CodeBindAmbiguous},
+		"script without end": {func(o *Order, p fakePins) {
+			o.Spec.Bound[1].Typed, p.files[1] = "/bin/sh", p.files[0]
+		}, jobspec.CodeBindAmbiguous},
+		"no command":   {func(o *Order, _ fakePins) { o.Spec.Argv = nil }, jobspec.CodeSpecMalformed},
+		"env of ours":  {func(o *Order, _ fakePins) { o.Spec.Env["PATH"] = "/tmp" }, jobspec.CodeEnvForbidden},
+		"env with =":   {func(o *Order, _ fakePins) { o.Spec.Env["A=B"] = "" }, jobspec.CodeEnvForbidden},
+		"path climbs":  {func(_ *Order, p fakePins) { p.seen[3].Real = "/srv/../etc" }, jobspec.CodePathUnreachable},
+		"path of ours": {func(_ *Order, p fakePins) { p.seen[3].Real = StubPath }, jobspec.CodePathUnreachable},
+		"root itself":  {func(_ *Order, p fakePins) { p.seen[3].Real = "/" }, jobspec.CodePathUnreachable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := order(t)

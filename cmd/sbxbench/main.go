@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/sbxcron/sbxcron/runner/pin"
+	"github.com/sbxcron/sbxcron/runner/supervise"
 )
 
 // Item is one comparison. Ours and Peer are medians in Unit; Ratio is the median
@@ -32,8 +33,10 @@ type Item struct {
 var suites = map[string]func(pairs int) ([]Item, error){"launch": launch}
 
 func main() {
-	// A child that opens paths as another account is this program once more.
+	// A child that opens paths as another account, or that answers opens of a run,
+	// is this program once more.
 	pin.ChildMain()
+	supervise.ChildMain()
 	asJSON := flag.Bool("json", false, "print one JSON document")
 	pairs := flag.Int("pairs", 300, "interleaved pairs a comparison")
 	flag.Parse()

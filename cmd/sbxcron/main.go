@@ -11,12 +11,14 @@ import (
 	"github.com/sbxcron/sbxcron/cmd/internal/cli"
 	"github.com/sbxcron/sbxcron/cmd/internal/ui"
 	"github.com/sbxcron/sbxcron/runner/pin"
+	"github.com/sbxcron/sbxcron/runner/supervise"
 )
 
 func main() {
-	// A child that opens paths as another account is this program once more; it
-	// does its work here and never returns.
+	// A child that opens paths as another account, or that answers opens of a run,
+	// is this program once more; it does its work here and never returns.
 	pin.ChildMain()
+	supervise.ChildMain()
 	version := cli.BuildVersion()
 	app := &cli.App{
 		UI:       ui.System(),

@@ -62,16 +62,18 @@ func (b *Backend) prepare(ctx context.Context, plan *runner.Plan) (*run, error) 
 		return nil, err
 	}
 	defer closeGuards(guards)
-	names, err := b.holdNames(p)
+	helper, err := b.startSupervisor(p)
 	if err != nil {
 		return nil, err
 	}
 	proc, ours, err := b.launch(prog, p, table, guards)
 	if err != nil {
-		closeNames(names)
+		if helper != nil {
+			helper.End()
+		}
 		return nil, err
 	}
-	r := &run{b: b, p: p, table: table, pipes: ours, proc: proc, names: names, exited: make(chan struct{}), ended: make(chan struct{}), payload: -1, init: -1}
+	r := &run{b: b, p: p, table: table, pipes: ours, proc: proc, helper: helper, exited: make(chan struct{}), ended: make(chan struct{}), payload: -1, init: -1}
 	go r.reap()
 	if err := r.arm(ctx, table, guards); err != nil {
 		r.discard()
@@ -115,18 +117,10 @@ func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) erro
 		return fmt.Errorf("hold the sandbox's init: %w", err)
 	}
 	defer r.killAtEnd(ctx)() // not before: see killEarly
-	var msg [stub.MessageSize]byte
-	if _, err := io.ReadFull(r.pipes.status, msg[:]); err != nil {
-		return r.setupError(fmt.Errorf("the stub said nothing: %w", err))
-	}
-	ready, report, err := stub.ParseMessage(msg[:])
-	if err != nil {
+	if err := r.awaitReady(initPID, table, deadline); err != nil {
 		return err
 	}
-	if !ready {
-		return rowRefusal(table, report)
-	}
-	if r.payload, err = onlyChild(initPID); err != nil {
+	if _, r.payload, err = onlyChild(initPID); err != nil {
 		return err
 	}
 	if err := r.openOutputs(); err != nil {
@@ -136,6 +130,37 @@ func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) erro
 		return err
 	}
 	return errors.Join(ctx.Err(), r.pipes.status.SetReadDeadline(time.Time{}), r.pipes.json.SetReadDeadline(time.Time{}))
+}
+
+// awaitReady reads what the stub says until it is ready, and hands its listener
+// over where it has one.
+func (r *run) awaitReady(initPID int, table *stub.Table, until time.Time) error {
+	msg, err := r.readMessage()
+	if err == nil && stub.IsListener(msg) {
+		if err := r.handOver(initPID, until); err != nil {
+			return err
+		}
+		msg, err = r.readMessage()
+	}
+	if err != nil {
+		return err
+	}
+	ready, report, err := stub.ParseMessage(msg)
+	if err != nil {
+		return err
+	}
+	if !ready {
+		return rowRefusal(table, report)
+	}
+	return nil
+}
+
+func (r *run) readMessage() ([]byte, error) {
+	msg := make([]byte, stub.MessageSize)
+	if _, err := io.ReadFull(r.pipes.status, msg); err != nil {
+		return nil, r.setupError(fmt.Errorf("the stub said nothing: %w", err))
+	}
+	return msg, nil
 }
 
 // killAtEnd kills the init, and all with it, when ctx ends. What it returns ends
@@ -194,6 +219,9 @@ func (r *run) setupError(cause error) error {
 // would not hold.
 func rowRefusal(t *stub.Table, r stub.Report) error {
 	text, name := t.RowText(r.Row), rowName(t, r.Row)
+	if layer := rowLayer(t, r.Row); layer == runner.LayerListener {
+		return noListener(r, text, name)
+	}
 	if strings.Contains(name, runner.OfExecutable) {
 		return movedAway(t, r)
 	}
@@ -212,6 +240,22 @@ func movedAway(t *stub.Table, r stub.Report) *runner.Refusal {
 	return refusal(jobspec.CodeDriftExecPath, "", "row %d: %s; the name was moved while the sandbox was built, and nothing was started", r.Row, t.RowText(r.Row))
 }
 
+// noListener is for the rows that make and measure the listener. A container
+// that has one of its own answers EBUSY: a process has at most one.
+func noListener(r stub.Report, text, name string) *runner.Refusal {
+	if name != "seccomp" {
+		return refusal(jobspec.CodeSbxSelftestFailed, runner.LayerListener, "row %d: %s, got %d", r.Row, text, r.Result)
+	}
+	return refusal(jobspec.CodeSbxFeatureMissing, runner.LayerListener, "row %d: %s, got %d (%v); %s", r.Row, text, r.Result, unix.Errno(-r.Result), listenerRemedy)
+}
+
+func rowLayer(t *stub.Table, row int) string {
+	if row < 0 || row >= len(t.Rows()) {
+		return ""
+	}
+	return t.Rows()[row].Layer
+}
+
 func rowName(t *stub.Table, row int) string {
 	if row < 0 || row >= len(t.Rows()) {
 		return ""
@@ -221,21 +265,21 @@ func rowName(t *stub.Table, row int) string {
 
 // onlyChild opens the one child of the sandbox's init: the stub, which becomes
 // the payload. It waits at the barrier, so it cannot end or fork now.
-func onlyChild(pid int) (int, error) {
-	path := fmt.Sprintf("/proc/%d/task/%d/children", pid, pid)
+func onlyChild(init int) (pid, pidfd int, err error) {
+	path := fmt.Sprintf("/proc/%d/task/%d/children", init, init)
 	list, err := os.ReadFile(path)
 	if err != nil {
-		return -1, fmt.Errorf("find the payload: %w", err)
+		return 0, -1, fmt.Errorf("find the payload: %w", err)
 	}
-	child, err := strconv.Atoi(strings.TrimSpace(string(list)))
+	pid, err = strconv.Atoi(strings.TrimSpace(string(list)))
 	if err != nil {
-		return -1, fmt.Errorf("find the payload: children of the sandbox's init are %q", list)
+		return 0, -1, fmt.Errorf("find the payload: children of the sandbox's init are %q", list)
 	}
-	fd, err := unix.PidfdOpen(child, 0)
+	pidfd, err = unix.PidfdOpen(pid, 0)
 	if err != nil {
-		return -1, fmt.Errorf("hold the payload: %w", err)
+		return 0, -1, fmt.Errorf("hold the payload: %w", err)
 	}
-	return fd, nil
+	return pid, pidfd, nil
 }
 
 // layers lists what rows measured, in the order of their first measurement.

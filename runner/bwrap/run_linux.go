@@ -13,6 +13,7 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/stub"
+	"github.com/sbxcron/sbxcron/runner/supervise"
 	"golang.org/x/sys/unix"
 )
 
@@ -30,10 +31,10 @@ type run struct {
 	payload  int
 	captures [2]*runner.Capture
 	watched  []watchedDir
-	names    []heldName
+	helper   *supervise.Helper // nil where the plan needs none
+	drifted  []supervise.Drift // what it told, when it has ended
 
-	namesDone chan struct{}
-	nameMoved string // valid when namesDone is closed
+	watchDone chan struct{} // nil before somebody watches the helper
 
 	exited chan struct{}    // bwrap is gone and reaped
 	state  *os.ProcessState // valid when exited is closed
@@ -81,6 +82,9 @@ func (r *run) discard() {
 	<-r.exited
 	r.awaitInit()
 	r.reapInit()
+	r.mu.Lock()
+	r.end = true
+	r.mu.Unlock()
 	for _, d := range r.drained {
 		if d != nil { // a Release that failed had begun to read
 			<-d
@@ -96,9 +100,9 @@ func (r *run) discard() {
 
 // release gives all descriptors back.
 func (r *run) release() {
+	r.endSupervisor()
 	r.pipes.close()
 	closeFDs(r.init, r.payload)
-	closeNames(r.names)
 	for _, w := range r.watched {
 		w.dir.Close()
 	}
@@ -147,7 +151,7 @@ func (r *run) reapInit() unix.Rusage {
 
 // Release lets the payload go.
 func (r *run) Release() (runner.Process, error) {
-	r.execDone, r.namesDone = make(chan struct{}), make(chan struct{})
+	r.execDone = make(chan struct{})
 	for i, from := range []*os.File{r.pipes.out, r.pipes.err} {
 		r.drained[i] = make(chan struct{})
 		go func() {
@@ -162,7 +166,6 @@ func (r *run) Release() (runner.Process, error) {
 	r.timer = time.AfterFunc(time.Duration(r.p.Limits.TimeoutSeconds)*time.Second, func() { r.Cancel(jobspec.CodeLimitTimeout) })
 	go r.watchExec()
 	go r.watchEnd()
-	go r.watchNames()
 	return r, nil
 }
 

@@ -1,6 +1,7 @@
 package bwrap
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -9,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/sbxcron/sbxcron/runner/pin"
 	"golang.org/x/sys/unix"
 )
 
@@ -97,6 +99,16 @@ func (s *spawner) do(f func()) error {
 
 // close ends the thread, and with it every sandbox that it started.
 func (s *spawner) close() { s.once.Do(func() { close(s.stop) }) }
+
+// self starts this program under another name; see package supervise.
+func (s *spawner) self(argv []string, files []*os.File, cred *syscall.Credential) (*os.Process, error) {
+	exe, err := pin.OwnProgram(context.Background())
+	if err != nil {
+		return nil, err
+	}
+	defer exe.Close()
+	return s.start(&program{file: exe}, argv, files, cred)
+}
 
 // start starts a program by its descriptor with exactly these files and its own
 // behind them, nothing in its environment, and the ids of the account.

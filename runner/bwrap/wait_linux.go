@@ -22,7 +22,6 @@ const drainTime = 10 * time.Second
 func (r *run) Wait() record.End {
 	<-r.ended
 	<-r.execDone
-	<-r.namesDone
 	r.timer.Stop()
 	end := record.End{StartedAt: r.started, EndedAt: r.b.now()}
 	limit := time.Now().Add(drainTime)
@@ -38,6 +37,7 @@ func (r *run) Wait() record.End {
 		end.Outputs = append(end.Outputs, kept)
 	}
 	end.Resources = r.resources()
+	r.endSupervisor()
 	r.classify(&end)
 	r.release()
 	return end
@@ -78,6 +78,9 @@ func (r *run) classify(end *record.End) {
 	case r.why == jobspec.CodeLimitTimeout:
 		end.Outcome = record.OutcomeTimedOut
 		end.Reasons = append(end.Reasons, record.Reason{Code: r.why, Target: fmt.Sprintf("%d s", r.p.Limits.TimeoutSeconds)})
+	case r.why == jobspec.CodeSbxProxyFailed:
+		end.Outcome = record.OutcomeKilled
+		end.Reasons = append(end.Reasons, record.Reason{Code: r.why, Target: supervisor, Detail: "the process that answers opens of bound names ended"})
 	case r.why != "":
 		end.Outcome = record.OutcomeKilled
 		end.Reasons = append(end.Reasons, record.Reason{Code: r.why})
@@ -90,7 +93,7 @@ func (r *run) classify(end *record.End) {
 		end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeLimitFsize, Target: fmt.Sprintf("%d bytes", r.p.Limits.FileSizeBytes)})
 	}
 	r.reportCreated(end)
-	r.reportMoved(end)
+	r.reportDrifted(end)
 }
 
 // exitStatus finds the payload's exit code or signal. Newer kernels (6.15) tell

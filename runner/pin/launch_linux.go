@@ -22,7 +22,7 @@ func startSession(ctx context.Context, acct Account) (*session, error) {
 		return nil, err
 	}
 	defer theirs.Close()
-	exe, err := ownProgram(ctx)
+	exe, err := OwnProgram(ctx)
 	if err != nil {
 		conn.Close()
 		return nil, err
@@ -41,9 +41,10 @@ func startSession(ctx context.Context, acct Account) (*session, error) {
 	return &session{cmd: cmd, conn: conn}, nil
 }
 
-// ownProgram opens this very program, whatever became of its name. One that
-// others may not execute (built under umask 077) is handed over as a copy.
-func ownProgram(ctx context.Context) (*os.File, error) {
+// OwnProgram opens this very program, whatever became of its name, to be executed
+// by a child with an account's rights. One that others may not execute (built
+// under umask 077) is handed over as a copy.
+func OwnProgram(ctx context.Context) (*os.File, error) {
 	exe, err := os.Open("/proc/self/exe")
 	if err != nil {
 		return nil, err
@@ -58,7 +59,7 @@ func ownProgram(ctx context.Context) (*os.File, error) {
 	}
 	mem, t := seal(ctx, exe, MaxSealed)
 	if t.Why != whyNone {
-		return nil, fmt.Errorf("copy this program for the opener: %w", firstOf(ctx, t.Errno))
+		return nil, fmt.Errorf("copy this program for a child: %w", firstOf(ctx, t.Errno))
 	}
 	return mem, nil
 }

@@ -116,7 +116,8 @@ type Job struct {
 	mayCreate []string
 	git       string
 	bind      []jobspec.Bind
-	state     string // path of a folder on the host, "" for none
+	state     string   // path of a folder on the host, "" for none
+	files     []string // bound, relative to the cwd or absolute
 	limits    func(*jobspec.Limits)
 }
 
@@ -145,14 +146,20 @@ func (l *Lab) plan(j Job) (p *runner.Plan, out *kept, done func(), err error) {
 	if j.body != "" {
 		role = jobspec.RoleInterpreter
 	}
-	requests := j.requests(role, real)
+	bound, err := j.bound(jobspec.Bound{Role: role, Typed: typed, Real: real})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	requests := j.requests(bound)
 	set, err := pin.Open(l.ctx, pin.Account{UID: l.account.UID, GID: l.account.GID, Drop: l.account.Drop}, requests, pin.Options{})
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	seen := set.Observation(0)
+	for i := range bound {
+		bound[i].Size, bound[i].SHA256 = set.Observation(i).Size, set.Observation(i).SHA256
+	}
 	spec := &jobspec.Spec{
-		Bound: []jobspec.Bound{{Role: role, Typed: typed, Real: real, Size: seen.Size, SHA256: seen.SHA256}},
+		Bound: bound,
 		Cwd:   jobspec.Place{Path: j.cwd}, Read: j.read, Write: j.write, Deny: j.deny, Env: j.env, Stdin: j.stdin, MayCreate: j.mayCreate,
 		Git: j.git, Bind: j.bind, StateDir: j.state != "",
 		Schedule: jobspec.Schedule{Timezone: "Europe/Berlin"},
@@ -185,8 +192,62 @@ func (l *Lab) plan(j Job) (p *runner.Plan, out *kept, done func(), err error) {
 	return p, out, func() { set.Close() }, nil
 }
 
-func (j Job) requests(role jobspec.Role, real string) []pin.Request {
-	all := []pin.Request{{Use: jobspec.UseBound, Role: role, Path: real}}
+// bound lists what is bound: the command, the interpreters that #! lines name,
+// and the files of the job.
+func (j Job) bound(first jobspec.Bound) ([]jobspec.Bound, error) {
+	all := []jobspec.Bound{first}
+	for i := 0; i < len(all); i++ {
+		text, err := os.ReadFile(all[i].Real)
+		if err != nil {
+			return nil, err
+		}
+		more, err := jobspec.ParseShebang(text)
+		if err != nil {
+			return nil, err
+		}
+		for _, t := range more {
+			real, err := interpreter(t.Typed)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, jobspec.Bound{Role: t.Role, Typed: t.Typed, Real: real})
+		}
+	}
+	for _, f := range j.files {
+		path := f
+		if !filepath.IsAbs(f) {
+			path = filepath.Join(j.cwd, f)
+		}
+		real, err := filepath.EvalSymlinks(path)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, jobspec.Bound{Role: jobspec.RoleFile, Typed: f, Real: real})
+	}
+	return all, nil
+}
+
+// interpreter finds what a #! line names.
+func interpreter(typed string) (string, error) {
+	path := typed
+	if !strings.Contains(typed, "/") {
+		var err error
+		if path, err = tool(typed); err != nil {
+			return "", err
+		}
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", &Missing{path}
+	}
+	return real, nil
+}
+
+func (j Job) requests(bound []jobspec.Bound) []pin.Request {
+	var all []pin.Request
+	for _, b := range bound {
+		all = append(all, pin.Request{Use: jobspec.UseBound, Role: b.Role, Path: b.Real})
+	}
 	if j.cwd != "" {
 		all = append(all, pin.Request{Use: jobspec.UseCwd, Path: j.cwd})
 	}

@@ -22,7 +22,7 @@ type Missing struct{ Tool string }
 func (m *Missing) Error() string { return m.Tool + " is not installed" }
 
 // Run runs every case against backends that open makes. TestMain must call
-// pin.ChildMain first.
+// pin.ChildMain and supervise.ChildMain first.
 func Run(t *testing.T, open func() runner.Backend) {
 	b := open()
 	shop, err := newShop(t)

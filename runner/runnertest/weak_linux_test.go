@@ -15,10 +15,12 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/pin"
+	"github.com/sbxcron/sbxcron/runner/supervise"
 )
 
 func TestMain(m *testing.M) {
 	pin.ChildMain()
+	supervise.ChildMain()
 	os.Exit(m.Run())
 }
 

@@ -19,6 +19,7 @@ import (
 	"github.com/sbxcron/sbxcron/cmd/internal/daemon"
 	"github.com/sbxcron/sbxcron/cmd/internal/ui"
 	"github.com/sbxcron/sbxcron/runner/pin"
+	"github.com/sbxcron/sbxcron/runner/supervise"
 	"github.com/sbxcron/sbxcron/scheduler"
 )
 
@@ -40,6 +41,7 @@ func TestMain(m *testing.M) {
 		os.Exit(1)
 	}
 	pin.ChildMain()
+	supervise.ChildMain()
 	if os.Getenv(envMain) == "1" {
 		os.Exit(program())
 	}

@@ -1,0 +1,64 @@
+package runner
+
+import (
+	"fmt"
+
+	"github.com/sbxcron/sbxcron/runner/seccomp"
+	"github.com/sbxcron/sbxcron/runner/stub"
+)
+
+// What the stub and the supervisor of a run agree on.
+const (
+	ListenerFD   = firstSpareFD              // where the listener waits to be taken
+	ListenerPath = PrivateDir + "/listening" // exists nowhere; the supervisor answers one open of it with the first name's bytes
+	takenByte    = 'L'
+)
+
+// TakenByte tells a waiting stub that its listener was taken.
+const TakenByte byte = takenByte
+
+// Flags of seccomp(2). A call that is being answered is interrupted by nothing
+// but death: programs do not expect EINTR of an open.
+const (
+	filterNewListener  = 0x8
+	filterWaitKillable = 0x20
+)
+
+// listener puts the second filter in force, waits until its listener was taken
+// and closes its own descriptor of it. Then it measures that opens are answered:
+// a name that does not exist opens, as a file of the sandbox's own that is as
+// long as the first bound name's, and that name opens as the same file. It runs
+// after the first filter and before the listing of open files.
+func (s *steps) listener() {
+	if len(s.b.Names) == 0 {
+		return
+	}
+	filter, err := seccomp.Listener(s.m.Arch)
+	if err != nil {
+		s.err = err
+		return
+	}
+	code := s.t.Bytes(fmt.Sprintf("listener of %d instructions", len(filter)), filter.Bytes())
+	s.call(LayerListener, "seccomp", ListenerFD, stub.Int(1), stub.Int(filterNewListener|filterWaitKillable),
+		s.t.Words("sock_fprog", stub.Int(int64(len(filter))), code))
+	s.call("", "write", stub.MessageSize, stub.Int(stub.StatusFD), s.t.Bytes("listener", stub.Listener()), stub.Int(stub.MessageSize))
+	s.call("", "read", 1, stub.Int(stub.BarrierFD), stub.Cell(21, 0), stub.Int(1))
+	s.word("", "taken byte", takenByte, stub.Cell(21, 0))
+	s.close(ListenerFD)
+	s.answered(ListenerPath, 22)
+	s.answered(s.b.Names[0].Path, 23)
+	s.same(LayerListener, "inode of an answer", stub.Cell(22, statIno), stub.Cell(23, statIno))
+}
+
+// answered opens a path, which is answered, and looks at what it got.
+func (s *steps) answered(path string, cell int) {
+	n := s.b.Names[0]
+	s.call(LayerListener, "openat", firstSpareFD, stub.Int(atCwd), s.t.String(path), stub.Int(oCloexec), stub.Int(0))
+	s.call("", "fstat", 0, stub.Int(firstSpareFD), stub.Cell(cell, 0))
+	s.word(LayerListener, "size of an answer", n.Size, stub.Cell(cell, statSize))
+	if n.Sealed {
+		s.call("", "newfstatat", 0, stub.Int(atCwd), s.t.String("/"), stub.Cell(12, 0), stub.Int(0))
+		s.same(LayerListener, "device of an answer and of the private root", stub.Cell(cell, statDev), stub.Cell(12, statDev))
+	}
+	s.close(firstSpareFD)
+}

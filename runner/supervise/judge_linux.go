@@ -1,0 +1,116 @@
+package supervise
+
+import (
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/seccomp"
+)
+
+// shape says where the arguments of a call stand; -1 for one that it has not.
+type shape struct {
+	dir, path, flags int
+	exec             bool
+}
+
+func shapes(a seccomp.Arch) map[int32]shape {
+	all := map[int32]shape{}
+	for name, s := range map[string]shape{
+		"open": {-1, 0, 1, false}, "openat": {0, 1, 2, false},
+		"execve": {-1, 0, -1, true}, "execveat": {0, 1, 4, true},
+	} {
+		if nr, err := a.Number(name); err == nil {
+			all[int32(nr)] = s
+		}
+	}
+	return all
+}
+
+// call is a call that waits, read from its caller.
+type call struct {
+	pid   int
+	dir   int // the directory's descriptor over there, or AT_FDCWD
+	path  string
+	flags uint64
+	exec  bool
+}
+
+// verdict is what becomes of a call. The zero value lets it go on.
+type verdict struct {
+	give  bool
+	name  int
+	flags uint64 // of open
+	errno unix.Errno
+}
+
+func refuse(errno unix.Errno) verdict { return verdict{errno: errno} }
+
+func (s *server) judge(n *notification) verdict {
+	shape, known := s.calls[n.nr]
+	if !known {
+		return refuse(unix.ENOSYS) // the filter asks for no other
+	}
+	c := call{pid: int(n.pid), dir: unix.AT_FDCWD, exec: shape.exec}
+	var errno unix.Errno
+	if c.path, errno = readString(c.pid, n.args[shape.path]); errno != 0 {
+		return refuse(errno)
+	}
+	if shape.dir >= 0 {
+		c.dir = int(int32(n.args[shape.dir]))
+	}
+	if shape.flags >= 0 {
+		c.flags = n.args[shape.flags]
+	}
+	if c.exec {
+		return s.judgeExec(n.id, c)
+	}
+	return s.judgeOpen(n.id, c)
+}
+
+// judgeOpen gives the approved bytes to whoever opens a bound name, and answers
+// as the read-only mount over it does to whoever would write.
+func (s *server) judgeOpen(id uint64, c call) verdict {
+	if c.path == runner.ListenerPath && !s.listened.Swap(true) {
+		return verdict{give: true, flags: c.flags}
+	}
+	f := s.find(c, c.flags&unix.O_NOFOLLOW == 0)
+	switch {
+	case f.name < 0 && f.errno == unix.ENOENT && c.flags&unix.O_CREAT != 0:
+		return verdict{} // it is to be made
+	case f.name < 0:
+		return refuse(f.errno) // or none: it goes on
+	case !s.valid(id):
+		return refuse(unix.EINTR) // nobody hears it
+	case c.flags&unix.O_ACCMODE != unix.O_RDONLY || c.flags&unix.O_TRUNC != 0:
+		return refuse(unix.EROFS)
+	}
+	return verdict{give: true, name: f.name, flags: c.flags}
+}
+
+// judgeExec lets a bound name be executed while it means the approved bytes. A
+// descriptor cannot be put in place of an execve, so the kernel looks at the name
+// once more: what is done to it in between, a few microseconds, is not seen.
+func (s *server) judgeExec(id uint64, c call) verdict {
+	if c.path == "" && c.flags&unix.AT_EMPTY_PATH != 0 {
+		return verdict{} // by descriptor
+	}
+	f := s.find(c, c.flags&unix.AT_SYMLINK_NOFOLLOW == 0)
+	switch {
+	case f.name < 0:
+		return refuse(f.errno)
+	case f.errno == 0 && f.object == s.held[f.name].id:
+		return verdict{}
+	case s.valid(id):
+		send(answer{Drifted: true, Target: s.held[f.name].path}) // nobody left to tell: the run ends
+	}
+	return refuse(unix.EACCES)
+}
+
+// split cuts a path before its last part. Slashes at the end belong to no part.
+func split(path string) (dir, last string) {
+	path = strings.TrimRight(path, "/")
+	i := strings.LastIndexByte(path, '/')
+	return path[:i+1], path[i+1:]
+}

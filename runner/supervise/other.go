@@ -1,0 +1,6 @@
+//go:build !linux
+
+package supervise
+
+// ChildMain does nothing on this platform.
+func ChildMain() {}
