@@ -15,10 +15,8 @@ require (
 	golang.org/x/mod v0.43.0
 	golang.org/x/sys v0.50.0
 	golang.org/x/term v0.48.0
+	mvdan.cc/sh/v3 v3.14.1
 	pgregory.net/rapid v1.3.0
 )
 
-require (
-	github.com/inconshreveable/mousetrap v1.1.0 // indirect
-	mvdan.cc/sh/v3 v3.14.1 // indirect
-)
+require github.com/inconshreveable/mousetrap v1.1.0 // indirect

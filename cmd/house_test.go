@@ -55,6 +55,7 @@ var rooms = []struct {
 	only bool // and nothing beyond the standard library
 }{
 	{"jobspec/jobtoml", []string{"jobspec"}, "TOML stays out of the package that decides", false},
+	{"jobspec/shell", nil, "the shell parser stays out of the package that decides, and in one place", false},
 	{"jobspec/record", []string{"jobspec"}, "the form of the ledger's lines is shared by scheduler, runner and store", true},
 	{"jobspec/canon", nil, "the signed form depends on nothing that can change", true},
 	{"jobspec", []string{"signing/statement"}, "what a job is knows neither keys nor files", true},

@@ -25,7 +25,7 @@ type BindPlan struct {
 // PlanBinding reads a command and says which files are part of its approval.
 // Interpreters that a #! line names come on top: see ParseShebang.
 func PlanBinding(argv []string, script Script, files []string) BindPlan {
-	r := readCommand(argv, script)
+	r := readCommand(argv, script, "")
 	for _, f := range files {
 		r.target(RoleFile, f)
 	}

@@ -116,6 +116,7 @@ const (
 	CodeCmdInlineEval    Code = "cmd_inline_eval"
 	CodeCmdStdinProgram  Code = "cmd_stdin_program"
 	CodeCmdBypassFlag    Code = "cmd_bypass_flag"
+	CodeCmdAgentFlag     Code = "cmd_agent_flag"
 	CodeCmdRedirect      Code = "cmd_redirect"
 	CodeCmdTextUnusual   Code = "cmd_text_unusual"
 	CodeEnvForbidden     Code = "env_forbidden"

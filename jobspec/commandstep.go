@@ -1,28 +1,34 @@
 package jobspec
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // command: the floor's rules and the policy's judge what would run, as far as
 // it can be read. An ask is collected here and judged in the next step.
 func (j *judge) command() {
-	j.read = readCommand(j.spec.Argv, j.spec.Script)
+	j.read = readCommand(j.spec.Argv, j.spec.Script, j.spec.Cwd.Path)
 	j.realPaths()
 	j.boundNames()
 	for _, f := range j.read.findings {
 		j.rule(f)
 	}
+	j.agents()
 	j.environment()
+	j.writings()
+	j.secrets()
 	if j.in.Policy == nil {
 		return
 	}
-	out := judgeRules(j.in.Policy.Rules, j.read.segments)
+	out := judgeRules(j.in.Policy, j.read.segments, j.spec.Cwd.Path)
 	for _, f := range out.findings {
 		j.rule(f)
 	}
 	for _, file := range j.in.Policy.ManagedOnly.lists() {
-		if !out.allowed[file] {
-			j.finding(Check{Code: CodeCmdNotAllowed, Layer: LayerManaged, Target: QuoteAll(j.spec.Argv),
-				Detail: "managed_only.commands is set in " + orElse(file, policyFile) + " and no rule there allows every part of it"})
+		if words := out.unlisted[file]; words != nil || len(j.read.segments) == 0 {
+			j.finding(Check{Code: CodeCmdNotAllowed, Layer: LayerManaged, Target: QuoteAll(words),
+				Detail: "managed_only.commands is set in " + orElse(file, policyFile) + " and no rule there allows this part of the command"})
 		}
 	}
 }
@@ -31,7 +37,7 @@ func (j *judge) command() {
 func (j *judge) realPaths() {
 	for i, s := range j.read.segments {
 		for _, b := range j.spec.Bound {
-			if b.Typed == s.words[0] && (b.Role == RoleExecutable || b.Role == RoleInterpreter) {
+			if len(s.words) > 0 && b.Typed == s.words[0] && (b.Role == RoleExecutable || b.Role == RoleInterpreter) {
 				j.read.segments[i].real = b.Real
 			}
 		}
@@ -42,7 +48,7 @@ func (j *judge) realPaths() {
 // link, or an interpreter line.
 func (j *judge) boundNames() {
 	for _, b := range j.spec.Bound {
-		if b.Role != RoleFile && isPrivilege(b.Real) {
+		if b.Role != RoleFile && b.Role != RoleBind && isPrivilege(b.Real) {
 			j.read.find(rulePrivilege, []string{b.Real})
 		}
 	}
@@ -64,17 +70,50 @@ func (j *judge) environment() {
 		j.variable(name, j.spec.Env[name])
 	}
 	for _, a := range j.read.assigns {
-		name, value, _ := strings.Cut(a, "=")
-		j.variable(strings.TrimSuffix(name, "+"), value)
+		switch {
+		case a.inText && a.name == "IFS":
+			j.separator(a)
+		case a.inText && a.name == "PATH" && !a.dynamic && isSystemPath(a.value):
+		default:
+			j.assigned(a)
+		}
 	}
 }
 
+// assigned judges a variable that the command sets. In an embedded script the
+// owner has read it; only what the floor forbids counts there.
+func (j *judge) assigned(a assign) {
+	name := strings.TrimSuffix(a.name, "+")
+	if a.inText && j.spec.Script.Body != "" && envEffect(name, a.value) != effectDeny {
+		return
+	}
+	j.variable(name, a.value)
+}
+
+// separator: the separator of words changes what a text means, but not where it
+// stands before the builtin that reads a line.
+func (j *judge) separator(a assign) {
+	if j.spec.Script.Body != "" || slices.Contains([]string{"read", "mapfile", "readarray"}, a.command) {
+		return
+	}
+	j.asking(ruleDynamic, []string{"IFS=" + a.value})
+}
+
+// isSystemPath reports whether a PATH names system folders only.
+func isSystemPath(value string) bool {
+	for _, dir := range strings.Split(strings.Trim(value, `"`), ":") {
+		if !slices.Contains([]string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}, dir) {
+			return false
+		}
+	}
+	return true
+}
+
 func (j *judge) variable(name, value string) {
-	words := []string{name + "=" + value}
-	switch envEffect(name) {
+	switch envEffect(name, value) {
 	case effectDeny:
 		j.finding(Check{Code: CodeEnvForbidden, Layer: LayerFloor, Rule: ruleEnvDeny.id, Target: Quote(name), Detail: ruleEnvDeny.text})
 	case effectAsk:
-		j.ask(finding{effect: effectAsk, code: ruleEnvAsk.code, layer: LayerFloor, rule: ruleEnvAsk.id, text: ruleEnvAsk.text, words: words})
+		j.asking(ruleEnvAsk, []string{name + "=" + value})
 	}
 }

@@ -1,6 +1,9 @@
 package jobspec
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // The steps of a decision, in their order.
 const (
@@ -62,6 +65,7 @@ type judge struct {
 	spec    *Spec // nil when the op carries none
 	read    *reading
 	asks    []Ask
+	notes   []string // what each record of a run repeats, beside the weaker choices
 
 	checks []Check
 	area   *Verdict // the verdict that the step at hand speaks to
@@ -162,6 +166,7 @@ func (j *judge) done() Decision {
 	d := Decision{Checks: j.checks, Asks: j.asks, Verdicts: j.all}
 	if j.spec != nil {
 		d.Weaker = append(d.Weaker, j.spec.Weaker...)
+		d.Notes = slices.Compact(j.notes)
 	}
 	if j.phase == PhaseAdd && d.Verdicts.Identity == Yes {
 		d.Verdicts.Identity = NotChecked // nobody has signed yet

@@ -73,6 +73,7 @@ type Decision struct {
 	Asks     []Ask
 	Verdicts Verdicts
 	Weaker   []string
+	Notes    []string // what the record repeats beside them, such as an agent's inner sandbox that is off
 	allowed  bool
 }
 

@@ -25,20 +25,26 @@ func isEnvName(s string) bool {
 // nobody needs to be asked.
 const forbiddenEnv = " GCONV_PATH GLIBC_TUNABLES BASH_ENV ENV SHELLOPTS BASHOPTS PS4 IFS PROMPT_COMMAND ZDOTDIR FPATH KSH_ENV" +
 	" PATH HOME SHELL TMPDIR STATE_DIRECTORY CDPATH LOCPATH NLSPATH HOSTALIASES RESOLV_HOST_CONF" +
-	" IS_SANDBOX CLAUDE_CODE_BUBBLEWRAP HERMES_YOLO_MODE HERMES_INTERACTIVE GEMINI_CLI_TRUST_WORKSPACE OPENCODE_PERMISSION "
+	" IS_SANDBOX CLAUDE_CODE_BUBBLEWRAP HERMES_YOLO_MODE HERMES_INTERACTIVE HERMES_EXEC_ASK GEMINI_CLI_TRUST_WORKSPACE OPENCODE_PERMISSION" +
+	" AIDER_YES AIDER_YES_ALWAYS GEMINI_YOLO OPENCLAW_ELEVATED COPILOT_ALLOW_ALL CLAUDE_CODE_SKIP_PERMISSIONS "
 
-// askedEnv are the names that are set only when the owner says so.
+// askedEnv are the names that are set only when the owner says so. The last line
+// answers yes to questions.
 const askedEnv = " JAVA_TOOL_OPTIONS _JAVA_OPTIONS JDK_JAVA_OPTIONS MAKEFLAGS RUSTC_WRAPPER KUBECONFIG EDITOR VISUAL PAGER" +
-	" LESSOPEN BROWSER TCLLIBPATH CLASSPATH "
+	" LESSOPEN LESSCLOSE LESS BROWSER TCLLIBPATH CLASSPATH MANPAGER MANOPT TAR_OPTIONS RSYNC_RSH RSYNC_CONNECT_PROG FCEDIT LUA_INIT LUA_PATH LUA_CPATH" +
+	" JQ_LIBRARY_PATH AWKPATH AWKLIBPATH VIMINIT EXINIT PSQLRC MYSQL_HOME OPENSSL_CONF CURL_HOME WGETRC INPUTRC TERMINFO GDBINIT R_PROFILE R_ENVIRON JULIA_LOAD_PATH" +
+	" CONDA_ALWAYS_YES DEBIAN_PRIORITY PIP_YES APT_CONFIG GEMINI_SANDBOX GOOSE_MODE CODEX_HOME "
 
-// envEffect says what the floor thinks of a name: deny, ask or, for none of
+// envEffect says what the floor thinks of a variable: deny, ask or, for none of
 // both, "".
-func envEffect(name string) effect {
+func envEffect(name, value string) effect {
 	n := strings.ToUpper(name)
 	switch {
 	case !isEnvName(name), strings.Contains(forbiddenEnv, " "+n+" "),
 		hasAnyPrefix(n, "LD_", "DYLD_", "MALLOC_", "BASH_FUNC_", "SBXCRON_"):
 		return effectDeny
+	case n == "GOOSE_MODE":
+		return gooseMode(value)
 	case isGitIdentity(n):
 		return ""
 	case strings.Contains(askedEnv, " "+n+" "),
@@ -48,6 +54,16 @@ func envEffect(name string) effect {
 		return effectAsk
 	}
 	return ""
+}
+
+// gooseMode: one agent is told by a variable alone to ask, and left alone
+// approves everything.
+func gooseMode(value string) effect {
+	switch strings.ToLower(value) {
+	case "approve", "smart_approve", "chat":
+		return ""
+	}
+	return effectDeny
 }
 
 // isGitIdentity reports whether the name only says who made a commit, and when.

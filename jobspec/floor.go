@@ -42,8 +42,8 @@ var (
 
 // floorRules are the rules in the order in which they are printed.
 func floorRules() []floorRule {
-	return []floorRule{rulePrivilege, ruleBypass, ruleEnvSplit, ruleDepth, ruleStdin, ruleUnparseable, ruleEnvDeny,
-		ruleInline, ruleDynamic, ruleOpaque, ruleLoads, ruleRunner, ruleMention, ruleEnvAsk, ruleGitCommit}
+	return append([]floorRule{rulePrivilege, ruleBypass, ruleEnvSplit, ruleDepth, ruleStdin, ruleUnparseable, ruleEnvDeny,
+		ruleInline, ruleDynamic, ruleOpaque, ruleLoads, ruleRunner, ruleMention, ruleEnvAsk, ruleGitCommit}, commandRules()...)
 }
 
 // FloorVersion rises when the floor changes in a way that its text below does

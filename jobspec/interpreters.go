@@ -1,6 +1,10 @@
 package jobspec
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/sbxcron/sbxcron/jobspec/shell"
+)
 
 // grammar is how a program reads its options: enough to find the code, the
 // module or the file that it runs. Letters stand for short options. What stands
@@ -17,10 +21,11 @@ type grammar struct {
 	exit   string // prints something and ends
 	long   map[string]optionKind
 
-	codeOperand  bool // a flag in code makes the first operand the program text, as in a shell
-	firstIsCode  bool // without file and code the first operand is program text, as in awk
-	plusOptions  bool // words with + are options too
-	programStdin bool // without an operand the program comes from standard input
+	codeOperand  bool          // a flag in code makes the first operand the program text, as in a shell
+	firstIsCode  bool          // without file and code the first operand is program text, as in awk
+	plusOptions  bool          // words with + are options too
+	programStdin bool          // without an operand the program comes from standard input
+	dialect      shell.Dialect // what a shell reads
 }
 
 type optionKind uint8
@@ -64,8 +69,14 @@ func interpreterFor(word string) (*grammar, bool) {
 
 func grammarNamed(name string) (*grammar, bool) {
 	switch name {
-	case "sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "rbash", "yash":
-		return shellGrammar(), true
+	case "sh", "dash", "ash", "yash", "posh":
+		return shellGrammar(shell.POSIX), true
+	case "bash", "rbash":
+		return shellGrammar(shell.Bash), true
+	case "ksh", "mksh", "lksh", "oksh", "pdksh", "rksh":
+		return shellGrammar(shell.Korn), true
+	case "zsh", "rzsh":
+		return shellGrammar(shell.Zsh), true
 	case "python", "pypy":
 		return &grammar{flag: "bBdEiIOPqRsSuvx", value: "WX", code: "c", module: "m", exit: "Vh?", programStdin: true,
 			long: map[string]optionKind{"--version": exitOption, "--help": exitOption, "--check-hash-based-pycs": valueOption}}, true
@@ -99,10 +110,10 @@ func grammarNamed(name string) (*grammar, bool) {
 
 // shellGrammar is that of POSIX sh(1) with bash's options. A login shell and a
 // start-up file run code that nobody bound.
-func shellGrammar() *grammar {
+func shellGrammar(d shell.Dialect) *grammar {
 	return &grammar{
 		flag: "abefhikmnprtuvxBCDEHPT", value: "oO", code: "c", load: "l", stdin: "s",
-		codeOperand: true, plusOptions: true, programStdin: true,
+		codeOperand: true, plusOptions: true, programStdin: true, dialect: d,
 		long: map[string]optionKind{
 			"--norc": flagOption, "--noprofile": flagOption, "--posix": flagOption, "--noediting": flagOption,
 			"--restricted": flagOption, "--verbose": flagOption, "--debugger": loadOption, "--login": loadOption,
@@ -159,13 +170,31 @@ func (g *grammar) read(words []string) invocation {
 // readLong takes one long option and says how many further words it took.
 func (g *grammar) readLong(v *invocation, w string, next []string) int {
 	name, value, glued := strings.Cut(w, "=")
-	kind := g.long[name]
+	kind := g.longOption(name)
 	took := 0
 	if kind >= valueOption && kind <= fileOption && !glued && len(next) > 0 && !(kind == loadOption && g.codeOperand && name == "--login") {
 		value, took = next[0], 1
 	}
 	v.note(kind, w, value)
 	return took
+}
+
+// longOption finds a long option by its name or, as GNU programs do, by the
+// beginning of one name only.
+func (g *grammar) longOption(name string) optionKind {
+	if kind, ok := g.long[name]; ok {
+		return kind
+	}
+	found := unknownOption
+	for full, kind := range g.long {
+		if len(name) > 3 && strings.HasPrefix(full, name) {
+			if found != unknownOption && found != kind {
+				return unknownOption
+			}
+			found = kind
+		}
+	}
+	return found
 }
 
 // readCluster takes one word of short options. It reports how many further

@@ -2,33 +2,38 @@ package jobspec
 
 import (
 	"path"
+	"regexp"
 	"slices"
 	"strings"
 )
 
 // MatchesWords reports whether r matches the command line words, whose program
 // is taken to lie where its first word says, a bare name in /usr/bin. It is what
-// a rule's own examples are held against.
+// a rule's own examples are held against; they say nothing of a folder.
 func (r Rule) MatchesWords(words []string) bool {
 	if len(words) == 0 {
 		return false
 	}
-	read := readCommand(words, Script{})
-	for _, s := range read.segments {
+	r.Cwd = ""
+	for _, s := range readCommand(words, Script{}, "").segments {
 		switch {
 		case path.IsAbs(s.words[0]):
 			s.real = s.words[0]
 		case !strings.Contains(s.words[0], "/"):
 			s.real = "/usr/bin/" + s.words[0]
 		}
-		if r.matches(s) {
+		if r.matches(s, "") {
 			return true
 		}
 	}
 	return false
 }
 
-func (r Rule) matches(s segment) bool {
+// matches holds a rule against one segment. Root is the job's cwd.
+func (r Rule) matches(s segment, root string) bool {
+	if len(s.words) == 0 || !r.inFolder(s, root) {
+		return false
+	}
 	if r.Effect == string(effectAllow) {
 		return r.allows(s)
 	}
@@ -43,12 +48,15 @@ func (r Rule) matches(s segment) bool {
 			return false
 		}
 	}
-	return true
+	return r.argsMatch(s.words[1:])
 }
 
 // allows needs the real path: a bare name counts only in the system's folders.
+// What a shell text names barely is looked up in the fixed PATH, which holds
+// nothing else.
 func (r Rule) allows(s segment) bool {
-	if r.Name != "" && (s.words[0] != r.Name || !inSystemFolder(s.real)) {
+	bare := s.inText && s.real == "" && !strings.Contains(s.words[0], "/")
+	if r.Name != "" && (s.words[0] != r.Name || !bare && !inSystemFolder(s.real)) {
 		return false
 	}
 	if r.Path != "" && !globMatches(r.Path, s.real) {
@@ -59,7 +67,54 @@ func (r Rule) allows(s segment) bool {
 			return false
 		}
 	}
+	return r.argsMatch(s.words[1:])
+}
+
+// argsMatch holds the arguments against the rule's tokens, from the first one
+// to the last unless Rest lets more follow.
+func (r Rule) argsMatch(args []string) bool {
+	if r.Args == nil {
+		return true
+	}
+	if len(args) < len(r.Args) || len(args) > len(r.Args) && !r.Rest {
+		return false
+	}
+	for i, t := range r.Args {
+		if !t.matches(args[i]) {
+			return false
+		}
+	}
 	return true
+}
+
+func (t Token) matches(word string) bool {
+	switch {
+	case t.Any:
+		return true
+	case len(t.Alt) > 0:
+		return slices.Contains(t.Alt, word)
+	case t.Re != "":
+		re, err := regexp.Compile(`\A(?:` + t.Re + `)\z`)
+		return err == nil && re.MatchString(word)
+	default:
+		return t.Literal == word
+	}
+}
+
+// inFolder holds the folder that a segment starts in against the rule's glob. An
+// unknown folder counts against the command: it may be the one, and it may not.
+func (r Rule) inFolder(s segment, root string) bool {
+	switch {
+	case r.Cwd == "":
+		return true
+	case !s.at.known:
+		return r.Effect != string(effectAllow)
+	case path.IsAbs(s.at.dir):
+		return globMatches(r.Cwd, s.at.dir)
+	case root == "":
+		return false
+	}
+	return globMatches(r.Cwd, path.Join(root, s.at.dir))
 }
 
 func inSystemFolder(real string) bool {
@@ -88,39 +143,4 @@ func tokenOccurs(token, word string) bool {
 	}
 	letter := len(token) == 2 && token[0] == '-' && token[1] != '-'
 	return letter && len(word) > 1 && word[0] == '-' && word[1] != '-' && strings.IndexByte(word[1:], token[1]) >= 0
-}
-
-// ruled is what the rules of a policy say about the segments of a command.
-type ruled struct {
-	findings []finding
-	allowed  map[string]bool // by managed file: every segment is matched by a rule of it that allows
-}
-
-func judgeRules(rules []Rule, segments []segment) ruled {
-	out := ruled{allowed: map[string]bool{}}
-	for i, s := range segments {
-		allowed := map[string]bool{}
-		for _, r := range rules {
-			if !r.matches(s) {
-				continue
-			}
-			layer := orElse(r.Layer, LayerManaged)
-			if r.Effect == string(effectAllow) {
-				allowed[r.File] = allowed[r.File] || layer == LayerManaged
-				continue
-			}
-			f := finding{effect: effectDeny, code: CodeCmdDeniedRule, layer: layer, rule: r.ID, text: r.text(), words: s.words}
-			if r.Effect == string(effectAsk) {
-				f.effect, f.code = effectAsk, CodeCmdAskUnanswered
-			}
-			out.findings = append(out.findings, f)
-		}
-		for file := range allowed {
-			if i > 0 && !out.allowed[file] {
-				delete(allowed, file)
-			}
-		}
-		out.allowed = allowed
-	}
-	return out
 }

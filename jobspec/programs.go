@@ -56,37 +56,6 @@ func isPlainlyPrivilege(word string) bool {
 	return false
 }
 
-// isAgent reports whether the word names an agent with switches of its own for
-// going on without asking.
-func isAgent(word string) bool {
-	switch baseName(word) {
-	case "claude", "codex", "gemini", "openclaw", "hermes", "aider", "goose", "opencode", "cursor-agent", "amp", "q":
-		return true
-	}
-	return false
-}
-
-// bypassFlag finds the first word that switches an agent's own checks off.
-func bypassFlag(words []string) string {
-	for _, w := range words {
-		flag, value, _ := strings.Cut(strings.ToLower(w), "=")
-		switch flag {
-		case "--dangerously-skip-permissions", "--dangerously-bypass-approvals-and-sandbox", "--dangerously-bypass-hook-trust",
-			"--allow-dangerously-skip-permissions", "--yolo", "--yes-always", "--accept-hooks", "--skip-trust":
-			return w
-		}
-		switch value {
-		case "danger-full-access", "bypasspermissions", "yolo":
-			return w
-		}
-		switch flag {
-		case "danger-full-access", "bypasspermissions":
-			return w
-		}
-	}
-	return ""
-}
-
 // isRunner reports whether the program runs what a file of its own choice says,
 // so that no operand names the code: nothing can be bound from argv.
 func isRunner(words []string) bool {
@@ -98,18 +67,6 @@ func isRunner(words []string) bool {
 		return len(words) > 1 && strings.Contains(" run test bench generate tool exec install build ", " "+words[1]+" ")
 	}
 	return false
-}
-
-// isExecutor reports whether the program starts other programs that it is told
-// in ways that are not followed here.
-func isExecutor(word string) bool {
-	switch plainName(baseName(word)) {
-	case "xargs", "parallel", "watch", "flock", "script", "expect", "strace", "ltrace", "gdb", "tmux", "screen",
-		"docker", "podman", "ssh", "entr", "busybox", "toybox", "start-stop-daemon", "dbus-run-session", "faketime",
-		"fakeroot", "proot", "catchsegv", "valgrind", "perf", "setarch", "linux32", "linux64", "prlimit", "choom", "cgexec":
-		return true
-	}
-	return isLoader(word)
 }
 
 // isLoader reports whether the word names the dynamic loader, which runs any file.
@@ -134,50 +91,4 @@ func onlyAsks(operands []string) bool {
 		}
 	}
 	return len(operands) > 0
-}
-
-// riskyOptions lists options that make an ordinary program run another one:
-// long names, which GNU programs accept shortened, and short letters.
-func riskyOptions(word string) (long []string, short string) {
-	switch baseName(word) {
-	case "git":
-		return []string{"--exec-path", "--git-dir", "--config-env", "--upload-pack", "--receive-pack"}, "cp"
-	case "tar", "bsdtar":
-		return []string{"--checkpoint-action", "--to-command", "--use-compress-program", "--info-script", "--new-volume-script", "--rsh-command"}, "IF"
-	case "sort":
-		return []string{"--compress-program"}, ""
-	case "rsync":
-		return []string{"--rsh", "--rsync-path"}, "e"
-	case "rg":
-		return []string{"--pre", "--hostname-bin"}, ""
-	case "man":
-		return []string{"--pager", "--html"}, "PH"
-	case "vim", "vi", "nvim", "ex", "view":
-		return []string{"--cmd"}, "cS"
-	case "split":
-		return []string{"--filter"}, ""
-	}
-	return nil, ""
-}
-
-// riskyOption finds the first operand that is such an option.
-func riskyOption(words []string) string {
-	long, short := riskyOptions(words[0])
-	git := baseName(words[0]) == "git"
-	for i, w := range words[1:] {
-		switch {
-		case w == "--" || git && !strings.HasPrefix(w, "-") && words[i] != "-C":
-			return "" // git's subcommands have options of their own
-		case strings.HasPrefix(w, "--"):
-			name, _, _ := strings.Cut(w, "=")
-			for _, l := range long {
-				if len(name) > 3 && strings.HasPrefix(l, name) || name == l {
-					return w
-				}
-			}
-		case strings.HasPrefix(w, "-") && short != "" && strings.ContainsAny(w[1:], short):
-			return w
-		}
-	}
-	return ""
 }

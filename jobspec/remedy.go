@@ -103,6 +103,7 @@ var codeFacts = map[Code]codeFact{
 	CodeCmdInlineEval:    {ClassPolicy, "put the code into a script file or an embedded script"},
 	CodeCmdStdinProgram:  {ClassPolicy, "name the program's file, so that its bytes can be bound"},
 	CodeCmdBypassFlag:    {ClassPolicy, "remove the flag; the sandbox decides what the job may do"},
+	CodeCmdAgentFlag:     {ClassPolicy, "start the agent with the flags that the message names"},
 	CodeCmdRedirect:      {ClassPolicy, "write below the cwd, or add the path to fs.write"},
 	CodeCmdTextUnusual:   {ClassPolicy, "remove unusual characters from the command"},
 	CodeEnvForbidden:     {ClassPolicy, "remove the variable; it would change which code runs"},

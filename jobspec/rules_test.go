@@ -28,7 +28,7 @@ func TestRulesMatchAsymmetrically(t *testing.T) {
 		{"all words must occur", Rule{Effect: "deny", Name: "git", Has: []string{"push", "--force"}}, seg("", "git", "push"), false},
 		{"never over word boundaries", Rule{Effect: "deny", Name: "git", Has: []string{"push --force"}}, seg("", "git", "push", "--force"), false},
 	} {
-		if got := c.rule.matches(c.seg); got != c.want {
+		if got := c.rule.matches(c.seg, ""); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

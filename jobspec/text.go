@@ -94,3 +94,7 @@ func sizeProblems(s *Spec) []textProblem {
 	tooLarge("stdin", len(s.Stdin), MaxScriptBytes)
 	return found
 }
+
+func isDigits(s string) bool {
+	return s != "" && strings.Trim(s, "0123456789") == ""
+}

@@ -12,9 +12,9 @@ type wrapper struct {
 
 // wrapperFor gives a transparent wrapper; false for other programs.
 func wrapperFor(word string) (*wrapper, bool) {
-	switch baseName(word) {
+	switch strings.TrimPrefix(baseName(word), "g") { // coreutils under other systems: gnice, genv
 	case "nice":
-		return &wrapper{grammar: grammar{value: "n", long: map[string]optionKind{"--adjustment": valueOption}}}, true
+		return &wrapper{grammar: grammar{flag: "0123456789", value: "n", long: map[string]optionKind{"--adjustment": valueOption}}}, true
 	case "ionice":
 		return &wrapper{grammar: grammar{flag: "t", value: "cn", long: map[string]optionKind{"--class": valueOption, "--classdata": valueOption, "--ignore": flagOption}}}, true
 	case "nohup":
