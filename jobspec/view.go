@@ -50,6 +50,10 @@ type Job struct {
 	Net       Net
 }
 
+// StateName is the name of the job's state folder. A job that was removed and
+// added again is another one, with another folder.
+func (j Job) StateName() string { return string(j.Name) + "-" + j.Added.Short() }
+
 // View is the state that a chain of ops adds up to. Its zero value is the state
 // before genesis.
 type View struct {

@@ -90,6 +90,16 @@ func (d Dirs) LedgerDir() string { return filepath.Join(d.State, "ledger") }
 func (d Dirs) OutputDir() string { return filepath.Join(d.State, "output") }
 func (d Dirs) TrustDir() string  { return filepath.Join(d.State, "trust") }
 
+// JobsState holds the state folders of jobs. As root it lies beside STATE, which
+// nobody but root enters: the sandbox program finds what it mounts by path, with
+// the rights of the job's account.
+func (d Dirs) JobsState() string {
+	if d.System() {
+		return d.State + "-jobs"
+	}
+	return filepath.Join(d.State, "jobs-state")
+}
+
 // Socket is the control socket in RUN.
 func (d Dirs) Socket() string { return filepath.Join(d.Run, "socket") }
 

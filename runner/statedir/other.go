@@ -5,6 +5,7 @@ package statedir
 import (
 	"errors"
 	"os"
+	"path/filepath"
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/runner/pin"
@@ -16,6 +17,9 @@ type Folder struct {
 	Name    string
 	Account pin.Account
 }
+
+// Path is what the job would see of it.
+func (f Folder) Path() string { return filepath.Join(f.Root, f.Name, "data") }
 
 var errPlatform = errors.New("state folders are kept on Linux only")
 

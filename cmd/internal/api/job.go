@@ -45,7 +45,8 @@ type JobDetail struct {
 	Hash      jobspec.Digest        `json:"hash"` // SHA-256 of the signed bytes
 	Files     []jobspec.Bound       `json:"files"`
 	Coverage  map[string]string     `json:"coverage"`
-	Verified  bool                  `json:"verified"` // signature and key held just now
+	StateDir  string                `json:"state_folder,omitempty"` // on the host; made by the first run
+	Verified  bool                  `json:"verified"`               // signature and key held just now
 	Problem   *Reason               `json:"problem,omitempty"`
 	Hold      *Hold                 `json:"hold,omitempty"`
 	Summary   []string              `json:"summary"`

@@ -22,6 +22,7 @@ type draftFlags struct {
 	net     string
 	env     []string
 	limits  []string
+	binds   []string
 	timeout time.Duration
 }
 
@@ -43,6 +44,10 @@ func (d *draftFlags) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&j.Read, "read", nil, "a further path to read; may be repeated")
 	f.StringArrayVar(&j.Write, "write", nil, "a further path to write, tier workspace; may be repeated")
 	f.StringArrayVar(&j.Deny, "deny", nil, "a hole in what may be read or written; may be repeated")
+	f.StringArrayVar(&d.binds, "bind", nil, "SOURCE:TARGET:ro or SOURCE:TARGET:rw, a host path shown elsewhere, as in ~/.app.toml; may be repeated")
+	f.StringVar(&j.Git, "git", "", "what a .git in a writable cwd is: read-only or commit")
+	f.StringArrayVar(&j.MayCreate, "may-create", nil, "a protected name that the job may create in its folder; may be repeated")
+	f.BoolVar(&j.StateDir, "state-dir", false, "give the job a folder of its own that survives runs, as $STATE_DIRECTORY")
 	f.StringVar(&j.Stdin, "stdin", "", "text for standard input, signed with the job")
 	f.StringVar(&j.RunAs, "run-as", "", "account to run as; system mode only")
 	f.Var(spanFlag{&j.Expires}, "expires", "how long the approval holds; default 90d")
@@ -141,6 +146,13 @@ func (d *draftFlags) parse() error {
 		}
 		d.draft.Env[name] = value
 	}
+	for _, b := range d.binds {
+		bind, err := parseBind(b)
+		if err != nil {
+			return err
+		}
+		d.draft.Bind = append(d.draft.Bind, bind)
+	}
 	for _, l := range d.limits {
 		if err := setLimit(&d.draft.Limits, l); err != nil {
 			return err
@@ -150,4 +162,18 @@ func (d *draftFlags) parse() error {
 		d.draft.Limits.TimeoutSeconds = int64(d.timeout / time.Second)
 	}
 	return nil
+}
+
+// parseBind reads SOURCE:TARGET:MODE. The mode is never guessed.
+func parseBind(text string) (jobspec.Bind, error) {
+	parts := strings.Split(text, ":")
+	mode := parts[len(parts)-1]
+	if mode != jobspec.BindRO && mode != jobspec.BindRW {
+		return jobspec.Bind{}, &jobspec.FieldError{Reason: jobspec.CodeBindModeMissing, Field: "--bind",
+			Detail: jobspec.Quote(text) + " does not end in :ro or :rw"}
+	}
+	if len(parts) != 3 || parts[0] == "" || parts[1] == "" {
+		return jobspec.Bind{}, usageError("--bind %q: want SOURCE:TARGET:MODE; a path with a colon goes into a job.toml", text)
+	}
+	return jobspec.Bind{Source: parts[0], Target: parts[1], Mode: mode}, nil
 }

@@ -72,6 +72,7 @@ func (a *App) printDetail(d api.JobDetail) {
 	a.field("signed bytes", d.Hash.String())
 	a.field("expires", d.ExpiresAt.String())
 	a.field("policy", fmt.Sprintf("floor %s, managed %s, serial %d", d.Policy.Floor.Short(), d.Policy.Managed.Short(), d.Policy.Serial))
+	a.field("state folder", d.StateDir)
 	a.field("next", a.UI.Time(d.Next, a.Now()))
 	a.field("last", a.lastWords(d.Last))
 	for _, f := range d.Files {

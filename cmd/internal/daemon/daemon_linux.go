@@ -112,7 +112,7 @@ func (d *daemon) open() error {
 		return err
 	}
 	x.Now = e.Now
-	d.svc = &Service{Engine: e, since: d.Parts.Clock.Now()}
+	d.svc = &Service{Engine: e, since: d.Parts.Clock.Now(), chainChanged: make(chan struct{}, 1)}
 	e.Attach(d.svc)
 	if err := e.NoteBoot(os.Getpid()); err != nil && e.Proven() == nil {
 		return err
@@ -177,6 +177,9 @@ func (d *daemon) serve(ctx context.Context, signals <-chan os.Signal) error {
 	served := make(chan error, 1)
 	all.Go(func() { served <- d.answer(ctx, web, guests) })
 	all.Go(func() { d.prune(ctx) })
+	if d.sched != nil { // else the chain cannot say which jobs there are
+		all.Go(func() { d.sweep(ctx) })
+	}
 	all.Go(func() { d.obey(ctx, signals, stop) })
 	err = d.schedule(ctx)
 	stop()

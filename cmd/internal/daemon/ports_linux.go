@@ -133,7 +133,7 @@ func (x *examination) Prepare(ctx context.Context, run string) (scheduler.Armed,
 	}
 	release := x.release
 	x.release = func() {} // the run has the uid from here on
-	return armedRun{armed, release}, nil
+	return armedRun{armed, release, x.stateCheck()}, nil
 }
 
 // account is the kernel identity of the run: that of the opened files.
@@ -166,6 +166,7 @@ func (o runOutputs) Create(stream string) (*os.File, error) { return o.all.Creat
 type armedRun struct {
 	runner.Armed
 	release func()
+	state   func() *record.Reason // what is wrong with the state folder afterwards
 }
 
 func (a armedRun) Discard() {
@@ -179,17 +180,24 @@ func (a armedRun) Release() (scheduler.Process, error) {
 		a.release()
 		return nil, refusalOf(err)
 	}
-	return process{p, a.release}, nil
+	return process{p, a.release, a.state}, nil
 }
 
 type process struct {
 	runner.Process
 	release func()
+	state   func() *record.Reason
 }
 
+// Wait also looks at what the run left in its state folder: over its limit the
+// next run will not start, and the record says so already now.
 func (p process) Wait() record.End {
 	defer p.release()
-	return p.Process.Wait()
+	end := p.Process.Wait()
+	if why := p.state(); why != nil {
+		end.Reasons = append(end.Reasons, *why)
+	}
+	return end
 }
 
 // Seal binds the output of a run for the record.

@@ -22,6 +22,8 @@ type Service struct {
 	since time.Time
 	sched *scheduler.Scheduler // nil where nothing may run; set before anybody is answered
 	why   error                // why there is none
+
+	chainChanged chan struct{} // holds at most one word: look at the chain again
 }
 
 func (s *Service) scheduler() (*scheduler.Scheduler, error) {
@@ -68,6 +70,10 @@ func (s *Service) heldBy(job jobspec.Name) (uid int, held bool) {
 
 // Changed takes a new chain over.
 func (s *Service) Changed() {
+	select {
+	case s.chainChanged <- struct{}{}:
+	default: // it waits to be taken already
+	}
 	if sched, err := s.scheduler(); err == nil {
 		_ = sched.Reload() // an error stops the scheduler and is told of by Broken
 	}

@@ -48,7 +48,7 @@ func ExplainUnverified(v Verified) api.Explanation {
 
 // Examine gathers the facts about a verified op and decides.
 func (e *Engine) Examine(ctx context.Context, phase jobspec.Phase, v Verified, uid int) (*examine.Examination, error) {
-	s := examine.Subject{Op: v.Op, Signed: v.Signed, Identity: v.Refused, IdentityDetail: v.Detail, Hold: e.ClockHold()}
+	s := examine.Subject{Op: v.Op, Signed: v.Signed, Identity: v.Refused, IdentityDetail: v.Detail, Hold: e.ClockHold(), State: e.stateName(v.Op.Job)}
 	s.Held = phase == jobspec.PhaseExplain && e.isHeld(v.Op.Job) // a trigger is stopped by the scheduler before it looks
 	if phase == jobspec.PhaseTrigger && e.ledger == nil {
 		s.Audit = e.chainErr

@@ -11,6 +11,7 @@ import (
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/runner/statedir"
 	"github.com/sbxcron/sbxcron/scheduler/calendar"
 	"github.com/sbxcron/sbxcron/store"
 )
@@ -225,6 +226,9 @@ func (e *Engine) Job(_ context.Context, name jobspec.Name) (api.JobDetail, error
 	}
 	d := api.JobDetail{Job: line}
 	fillDetail(&d, s.op)
+	if s.op.Spec.StateDir {
+		d.StateDir = statedir.Folder{Root: e.Site.JobsState(), Name: s.StateName()}.Path()
+	}
 	d.Hold = e.holdOf(name)
 	if broken != nil {
 		d.Problem = problemOf(broken)

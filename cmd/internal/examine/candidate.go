@@ -90,13 +90,16 @@ func (x *Examiner) findPaths(ctx context.Context, d *jobspec.Draft, base string,
 		}
 	}
 	if d.Cwd != "" {
-		if err := findCwd(ctx, acct, where, f); err != nil {
+		if err := findCwd(ctx, acct, where, d.Git == jobspec.GitCommit, f); err != nil {
 			return err
 		}
 	}
-	bound, err := x.bind(ctx, acct, d, where)
+	bound, err := x.bind(ctx, acct, jobspec.PlanBinding(d.Command, d.Script, d.Files).Targets, where)
+	if err != nil {
+		return err
+	}
 	f.Bound = bound
-	return err
+	return x.findBinds(ctx, acct, d.Bind, where, f)
 }
 
 // draftAccount is whose rights look at a draft. In system mode a job without an
@@ -106,7 +109,8 @@ func (x *Examiner) draftAccount(r jobspec.RunAs) pin.Account {
 	return x.account(&jobspec.Op{Spec: &jobspec.Spec{RunAs: r}}, throwaway.First)
 }
 
-func findCwd(ctx context.Context, acct pin.Account, path string, f *jobspec.Facts) error {
+// findCwd also looks for .git, which must be a folder where the job is to commit.
+func findCwd(ctx context.Context, acct pin.Account, path string, commit bool, f *jobspec.Facts) error {
 	set, err := pin.Open(ctx, acct, []pin.Request{
 		{Use: jobspec.UseCwd, Path: path},
 		{Use: jobspec.UseRead, Path: filepath.Join(path, ".git")},
@@ -120,13 +124,13 @@ func findCwd(ctx context.Context, acct pin.Account, path string, f *jobspec.Fact
 		return unusable("cwd", path, seen.Problem, seen.Detail)
 	}
 	f.Cwd = jobspec.Place{Path: seen.Real, UID: seen.UID}
-	f.HasGit = set.File(1) != nil
+	git := set.Observation(1)
+	f.HasGit = set.File(1) != nil && (!commit || git.Kind == jobspec.KindDir)
 	return nil
 }
 
 // bind finds, opens and hashes the files that are part of the approval.
-func (x *Examiner) bind(ctx context.Context, acct pin.Account, d *jobspec.Draft, where string) ([]jobspec.Bound, error) {
-	todo := jobspec.PlanBinding(d.Command, d.Script, d.Files).Targets
+func (x *Examiner) bind(ctx context.Context, acct pin.Account, todo []jobspec.BindTarget, where string) ([]jobspec.Bound, error) {
 	var bound []jobspec.Bound
 	seen := map[string]bool{}
 	for len(todo) > 0 {
@@ -201,6 +205,8 @@ func unusable(field, typed string, code jobspec.Code, detail string) error {
 	switch code {
 	case jobspec.CodeDriftCwd:
 		e.Remedy = "name a folder that exists"
+	case jobspec.CodeDriftBindSrc:
+		e.Remedy = "name a file or folder that exists, by a path without symbolic links"
 	case jobspec.CodeDriftExecMissing:
 		e.Remedy = "name a file that exists: a path begins at the cwd, a bare name of a program is looked for in " + strings.Join(pin.SearchPath(), ", ")
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/sbxcron/sbxcron/cmd/internal/config"
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/runner/pin"
+	"github.com/sbxcron/sbxcron/runner/statedir"
 	"github.com/sbxcron/sbxcron/scheduler/calendar"
 	"github.com/sbxcron/sbxcron/store"
 )
@@ -40,6 +41,7 @@ type Examination struct {
 	Pins     *pin.Set
 	Input    jobspec.Input
 	Decision jobspec.Decision
+	State    string // name of the state folder among Pins, "" for none
 }
 
 // Close closes what the examination holds open.
@@ -57,8 +59,9 @@ type Subject struct {
 	IdentityDetail string
 	Jobs           int64 // the principal's other jobs in force
 	Held           bool
-	Hold           bool  // clock_hold
-	Audit          error // why nothing can be recorded, nil if it can
+	Hold           bool   // clock_hold
+	State          string // name of the job's state folder, "" before it was added
+	Audit          error  // why nothing can be recorded, nil if it can
 }
 
 // Examine gathers everything about an op and decides. The uid is the throw-away
@@ -67,7 +70,7 @@ func (x *Examiner) Examine(ctx context.Context, phase jobspec.Phase, s Subject, 
 	e := &Examination{Op: s.Op, Account: x.account(s.Op, uid)}
 	e.Input = x.common(phase, s)
 	if phase != jobspec.PhaseApply && s.Op.Spec != nil {
-		if err := x.open(ctx, e); err != nil {
+		if err := x.open(ctx, e, phase, s.State); err != nil {
 			return nil, err
 		}
 		e.Input.Sandbox = x.Sandbox.Probe(ctx)
@@ -145,7 +148,7 @@ func (x *Examiner) account(op *jobspec.Op, uid int) pin.Account {
 }
 
 // open opens what the spec names and finds out where the sensitive places lie.
-func (x *Examiner) open(ctx context.Context, e *Examination) error {
+func (x *Examiner) open(ctx context.Context, e *Examination, phase jobspec.Phase, state string) error {
 	var err error
 	if e.Account.Drop && e.Account.UID == 0 {
 		e.Input.Paths = unreachable(e.Op.Spec) // Decide refuses run_as 0; nothing is opened for it
@@ -153,6 +156,10 @@ func (x *Examiner) open(ctx context.Context, e *Examination) error {
 	}
 	if e.Pins, err = pin.Open(ctx, e.Account, Requests(e.Op.Spec), pin.Options{Cache: x.Cache}); err != nil {
 		return fmt.Errorf("open the paths of job %q: %w", e.Op.Job, err)
+	}
+	if err := x.openState(e, phase, state); err != nil {
+		e.Close()
+		return err
 	}
 	e.Input.Paths = e.Pins.Observations()
 	if e.Input.Sensitive, err = x.sensitive(); err != nil {
@@ -189,7 +196,31 @@ func Requests(s *jobspec.Spec) []pin.Request {
 			all = append(all, pin.Request{Use: u.use, Path: p})
 		}
 	}
+	for _, b := range s.Bind {
+		if b.Live() { // else it is bound
+			all = append(all, pin.Request{Use: b.Use(), Path: b.Source})
+		}
+	}
 	return all
+}
+
+// openState adds the job's state folder. Only a trigger makes a missing one.
+func (x *Examiner) openState(e *Examination, phase jobspec.Phase, name string) error {
+	if !e.Op.Spec.StateDir || phase == jobspec.PhaseAdd || name == "" {
+		return nil
+	}
+	seen, file, err := x.StateFolder(name, e.Account).Look(phase == jobspec.PhaseTrigger)
+	if err != nil {
+		return fmt.Errorf("open the state folder of job %q: %w", e.Op.Job, err)
+	}
+	e.State = name
+	e.Pins.Adopt(seen, file)
+	return nil
+}
+
+// StateFolder is the state folder of that name for an account.
+func (x *Examiner) StateFolder(name string, a pin.Account) statedir.Folder {
+	return statedir.Folder{Root: x.Site.JobsState(), Name: name, Account: a}
 }
 
 // sensitive lists the places that no job gets: this installation's, the default
@@ -198,7 +229,7 @@ func (x *Examiner) sensitive() ([]jobspec.Sensitive, error) {
 	system := config.System()
 	return pin.SensitivePlaces(pin.SensitiveOptions{
 		Conf:     []string{x.Site.Conf, system.Conf},
-		State:    []string{x.Site.State, system.State},
+		State:    []string{x.Site.State, system.State, x.Site.JobsState(), system.JobsState()},
 		Run:      []string{x.Site.Run, system.Run},
 		KeyFiles: []string{x.Site.DefaultKeyFile()},
 		Binary:   x.Binary, Bwrap: x.Bwrap,
