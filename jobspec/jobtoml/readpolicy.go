@@ -229,3 +229,20 @@ func tableToken(key string, value any) (t jobspec.Token, err error) {
 	}
 	return jobspec.Token{}, fmt.Errorf("%s has another kind of value", key)
 }
+
+// RulePlace finds the line and column of a rule's id in a file that was read; 0
+// where the file has none.
+func RulePlace(data []byte, id string) (line, column int) {
+	var t policyFile
+	f, err := decode(data, &t, policyCodes())
+	if err != nil {
+		return 0, 0
+	}
+	for i, rule := range t.Rules {
+		if rule.ID == id {
+			p := f.at[item("rules", i)+".id"]
+			return p.line, p.column
+		}
+	}
+	return 0, 0
+}

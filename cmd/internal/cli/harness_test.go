@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/cmd/internal/config"
 	"github.com/sbxcron/sbxcron/cmd/internal/doctor"
 	"github.com/sbxcron/sbxcron/cmd/internal/examine"
 	"github.com/sbxcron/sbxcron/cmd/internal/ui"
@@ -110,23 +111,38 @@ func (s *fakeSigner) Sign(_ context.Context, namespace string, msg []byte) ([]by
 
 // fakeSite is a CONF and the facts of a machine on which everything is right.
 type fakeSite struct {
-	t      *testing.T
-	trust  *signing.Trust
-	pin    store.Pin
-	key    string
-	facts  doctor.Facts
-	change func(*jobspec.Input)
-	drafts []*jobspec.Draft
-	bases  []string
+	t        *testing.T
+	trust    *signing.Trust
+	pin      store.Pin
+	key      string
+	facts    doctor.Facts
+	change   func(*jobspec.Input)
+	policy   *config.PolicySet // nil: the least one
+	problems []config.PolicyProblem
+	drafts   []*jobspec.Draft
+	bases    []string
 }
 
 func (s *fakeSite) Trust() (*signing.Trust, error) { return s.trust, nil }
 func (s *fakeSite) Pin() (store.Pin, error)        { return s.pin, nil }
 func (s *fakeSite) DefaultKey() (string, error)    { return s.key, nil }
 
-func (s *fakeSite) Policy() (*jobspec.Policy, []byte, error) {
+func (s *fakeSite) Policy() (*config.PolicySet, error) {
+	if s.policy != nil {
+		return s.policy, nil
+	}
 	text := []byte("serial = 3\n")
-	return &jobspec.Policy{Serial: 3, Digest: jobspec.DigestOf(text)}, text, nil
+	p := &jobspec.Policy{Serial: 3, Digest: jobspec.DigestOf(text)}
+	return &config.PolicySet{Policy: p, Files: []config.PolicyFile{{Name: config.PolicyName, Text: text, Policy: p}}}, nil
+}
+
+func (s *fakeSite) CheckPolicy() []config.PolicyProblem { return s.problems }
+func (s *fakeSite) SelfImposed() bool                   { return true }
+
+func (s *fakeSite) Replay(op *jobspec.Op, p *jobspec.Policy, at time.Time) (jobspec.Decision, error) {
+	in, err := s.Examine(context.Background(), op, "", "")
+	in.Policy, in.Host.Now = p, at
+	return jobspec.Decide(jobspec.PhaseExplain, in), err
 }
 
 func (s *fakeSite) Candidate(_ context.Context, d *jobspec.Draft, at examine.Position, base string) (*jobspec.Op, error) {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/cmd/internal/config"
 	"github.com/sbxcron/sbxcron/cmd/internal/doctor"
 	"github.com/sbxcron/sbxcron/cmd/internal/examine"
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -39,8 +40,14 @@ type Site interface {
 	Pin() (store.Pin, error)
 	// DefaultKey is the key that init recorded: a path or a fingerprint, "" for none.
 	DefaultKey() (string, error)
-	// Policy is policy.toml, checked, and its text.
-	Policy() (*jobspec.Policy, []byte, error)
+	// Policy is the policy in force, checked, with the files that it is made of.
+	Policy() (*config.PolicySet, error)
+	// CheckPolicy tells all that is wrong with the policy in force.
+	CheckPolicy() []config.PolicyProblem
+	// SelfImposed reports whether the files belong to those whom they bind.
+	SelfImposed() bool
+	// Replay judges an op under a policy at a time, by what the policy says alone.
+	Replay(op *jobspec.Op, p *jobspec.Policy, at time.Time) (jobspec.Decision, error)
 	// Candidate makes the op of a draft. It looks at everything that the draft
 	// names with the rights of the account that the job would run as; relative
 	// paths lie below base.

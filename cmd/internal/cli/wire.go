@@ -153,12 +153,28 @@ func defaultKey(site config.Site) (string, error) {
 	return site.DefaultKey()
 }
 
-func (s *ownSite) Policy() (*jobspec.Policy, []byte, error) {
-	var serial int64
-	if p, err := s.Pin(); err == nil {
-		serial = p.PolicySerial
+func (s *ownSite) Policy() (*config.PolicySet, error) { return s.site.PolicySet(s.serial()) }
+
+func (s *ownSite) CheckPolicy() []config.PolicyProblem { return s.site.CheckPolicy(s.serial()) }
+
+func (s *ownSite) SelfImposed() bool { return !s.site.System() }
+
+// serial is the highest one of a policy that was seen here.
+func (s *ownSite) serial() int64 {
+	p, err := s.Pin()
+	if err != nil {
+		return 0 // the pin's own fault is told by whoever needs it
 	}
-	return s.site.PolicyText(serial)
+	return p.PolicySerial
+}
+
+func (s *ownSite) Replay(op *jobspec.Op, p *jobspec.Policy, at time.Time) (jobspec.Decision, error) {
+	x, done, err := s.w.examiner(s.site)
+	if err != nil {
+		return jobspec.Decision{}, err
+	}
+	defer done()
+	return x.Replay(op, p, at), nil
 }
 
 func (s *ownSite) Candidate(ctx context.Context, d *jobspec.Draft, at examine.Position, base string) (*jobspec.Op, error) {

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/sbxcron/sbxcron/jobspec"
-	"github.com/sbxcron/sbxcron/jobspec/jobtoml"
 	"github.com/sbxcron/sbxcron/signing"
 	"github.com/sbxcron/sbxcron/store"
 	"github.com/sbxcron/sbxcron/store/safefile"
@@ -85,33 +84,6 @@ func (s Site) Trust() (*signing.Trust, error) {
 		return nil, err
 	}
 	return signing.ParseTrust(f.AllowedSigners, f.RevokedKeys, signing.Algorithms{})
-}
-
-// Policy reads the managed policy as it is now. One older than serial, the
-// highest seen, is refused.
-func (s Site) Policy(serial int64) (*jobspec.Policy, error) {
-	p, _, err := s.PolicyText(serial)
-	return p, err
-}
-
-// PolicyText is Policy with the bytes that it was read from.
-func (s Site) PolicyText(serial int64) (*jobspec.Policy, []byte, error) {
-	b, err := s.read(s.Dirs.Policy(), maxPolicyBytes)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil, &Error{Reason: jobspec.CodePolicyMissing, Path: s.Dirs.Policy(), Err: err}
-	}
-	if err != nil {
-		return nil, nil, &Error{Reason: jobspec.CodePolicyPerms, Path: s.Dirs.Policy(), Err: err}
-	}
-	p, err := jobtoml.ReadPolicy(b)
-	if err != nil {
-		return nil, nil, &Error{Reason: jobspec.CodeOr(err, jobspec.CodePolicyParse), Path: s.Dirs.Policy(), Err: err}
-	}
-	if p.Serial < serial {
-		return nil, nil, &Error{Reason: jobspec.CodePolicyRollback, Path: s.Dirs.Policy(),
-			Err: fmt.Errorf("serial %d is older than %d, which was seen here", p.Serial, serial)}
-	}
-	return p, b, nil
 }
 
 // Error refuses a file of CONF.

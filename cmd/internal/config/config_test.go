@@ -39,11 +39,11 @@ func TestWhatIsRightIsRead(t *testing.T) {
 	if err != nil || len(trust.Signers()) != 1 {
 		t.Fatalf("trust: %v", err)
 	}
-	p, text, err := s.PolicyText(3)
+	set, err := s.PolicySet(3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p.Serial != 3 || p.Digest != jobspec.DigestOf(text) {
+	if p := set.Policy; p.Serial != 3 || p.Digest != jobspec.DigestOf(set.Files[0].Text) {
 		t.Errorf("serial %d, digest %s of other bytes", p.Serial, p.Digest.Short())
 	}
 }

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -58,12 +60,27 @@ func (e *Engine) Problems() []api.Reason {
 	_, err := e.Site.Trust()
 	add(err)
 	if pin, perr := store.ReadPin(e.Site.Dirs); perr == nil {
-		_, err = e.Site.Policy(pin.PolicySerial)
+		p, err := e.Site.Policy(pin.PolicySerial)
 		add(err)
+		problems = append(problems, ownerProblems(p)...)
 	}
 	if e.ClockHold() {
 		problems = append(problems, api.Reason{Code: jobspec.CodeClockHold,
 			Detail: "the clock lies far behind the highest time seen", Remedy: jobspec.CodeClockHold.Remedy()})
 	}
 	return problems
+}
+
+// ownerProblems lists the faults of files that principals keep about their jobs.
+func ownerProblems(p *jobspec.Policy) []api.Reason {
+	var all []api.Reason
+	if p == nil {
+		return nil
+	}
+	for _, who := range slices.Sorted(maps.Keys(p.Owners)) {
+		if o := p.Owners[who]; o.Reason != "" {
+			all = append(all, api.Reason{Code: o.Reason, Layer: jobspec.LayerOwner, Target: string(who), Detail: o.Detail, Remedy: o.Reason.Remedy()})
+		}
+	}
+	return all
 }

@@ -38,9 +38,10 @@ func (x *Examiner) Candidate(ctx context.Context, d *jobspec.Draft, at Position,
 	facts := jobspec.Facts{
 		Host: at.Host, Seq: at.Seq, Prev: at.Prev, Action: at.Action, Revision: at.Revision,
 		Principal: at.Principal, Now: at.Now, Zone: LocalZone(),
-		Policy: jobspec.PolicyDigests{Floor: jobspec.FloorDigest(), Managed: policy.Digest, Serial: policy.Serial},
+		Policy: jobspec.PolicyDigests{Floor: jobspec.FloorDigest(), Managed: policy.Digest,
+			Owner: policy.Owners[at.Principal].Digest, Serial: policy.Serial},
 	}
-	if facts.RunAs, err = x.runAs(d, policy.Principals[at.Principal]); err != nil {
+	if facts.RunAs, err = x.runAs(d, policy.For(at.Principal).Principals[at.Principal]); err != nil {
 		return nil, err
 	}
 	if err := x.findPaths(ctx, d, base, &facts); err != nil {

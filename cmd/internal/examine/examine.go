@@ -116,7 +116,7 @@ func (x *Examiner) host(hold bool) jobspec.Host {
 	}
 	return jobspec.Host{
 		ID: id, Platform: runtime.GOOS, Now: x.Now(), Hold: hold,
-		UID: x.Site.UID, System: x.Site.System(), LookupUser: LookupUser,
+		UID: x.Site.UID, System: x.Site.System(), LookupUser: LookupUser, Zone: calendar.Location,
 	}
 }
 
@@ -251,6 +251,15 @@ func (x *Examiner) policy() (*jobspec.Policy, error) {
 		return nil, err
 	}
 	return x.Site.Policy(p.PolicySerial)
+}
+
+// Replay judges an op under another policy, or at another time, by what the
+// policy says alone: files, sandbox and record are not looked at.
+func (x *Examiner) Replay(op *jobspec.Op, p *jobspec.Policy, at time.Time) jobspec.Decision {
+	in := x.common(jobspec.PhaseExplain, Subject{Op: op})
+	in.Policy, in.PolicyErr, in.PolicyMsg = p, "", ""
+	in.Host.Now = at
+	return jobspec.Decide(jobspec.PhaseExplain, in)
 }
 
 func (x *Examiner) hostID() (jobspec.HostID, error) { return store.ReadHost(x.Site.Dirs) }
