@@ -65,12 +65,10 @@ func (p *Policy) Filled() *Policy {
 }
 
 func (c Ceiling) filled() Ceiling {
+	c.Backends = orBackends(c.Backends)
 	for _, f := range setFields() {
 		list := f.value(&c)
 		*list = listed(*list)
-	}
-	if c.Backends == nil {
-		c.Backends = []string{DefaultBackend}
 	}
 	c.MaxTTL, c.MinInterval = orElse(c.MaxTTL, DefaultMaxTTL), orElse(c.MinInterval, DefaultMinInterval)
 	c.MaxJobs = orElse(c.MaxJobs, DefaultMaxJobs)
