@@ -189,6 +189,14 @@ const (
 	CodeAskAgentDenied Code = "ask_agent_denied"
 )
 
+// Codes: how denials, and an agent's own account of them, end a run.
+const (
+	CodeDenialKilled     Code = "denial_killed"
+	CodeDenialLoop       Code = "denial_loop"
+	CodeResultUnreadable Code = "result_unreadable"
+	CodeSbxWitnessFailed Code = "sbx_witness_failed"
+)
+
 // Codes: escalation inside a run.
 const (
 	CodeEscSudo          Code = "esc_sudo"

@@ -11,6 +11,16 @@ const (
 
 	SkipWord = "skip" // the default for missed and for overlap
 	ExitWord = "exit" // the default for result
+	FailWord = "fail" // the default for denials.on_denial
+
+	DefaultMaxDenials = 20
+)
+
+// Words for result: whose own result is read for what was denied to it.
+const (
+	ResultClaude = "claude-json"
+	ResultCodex  = "codex-json"
+	ResultGemini = "gemini-json"
 )
 
 // Ceilings that hold where policy.toml leaves a field out.

@@ -163,6 +163,11 @@ var codeFacts = map[Code]codeFact{
 	CodeAskDesktop:     {ClassDenied, "let the program work without a desktop"},
 	CodeAskAgentDenied: {ClassDenied, "approve at add what the agent needs, by tier, paths and net"},
 
+	CodeDenialKilled:     {ClassDenied, "let the job do without what was denied, or list the denial in denials.expected"},
+	CodeDenialLoop:       {ClassDenied, "let the job take no for an answer instead of trying again"},
+	CodeResultUnreadable: {ClassOther, "let the command print its result, and nothing else, in the form that result names, within limits.output"},
+	CodeSbxWitnessFailed: {ClassSandbox, "run the job again; if it comes again, look at what ends processes of the job's account"},
+
 	CodeEscSudo:          {ClassDenied, "remove sudo from the job; name the account with run_as"},
 	CodeEscSu:            {ClassDenied, "remove su from the job; name the account with run_as"},
 	CodeEscDoas:          {ClassDenied, "remove doas from the job; name the account with run_as"},

@@ -44,7 +44,7 @@ func Resolve(d *Draft, f Facts) (*Op, error) {
 			Limits: resolveLimits(d), RunAs: f.RunAs, StateDir: d.StateDir,
 			Result:   orElse(d.Result, ExitWord),
 			NetAllow: d.NetAllow, NetDeny: d.NetDeny, Forward: d.Forward, Sockets: d.Sockets,
-			Credentials: d.Credentials, Denials: d.Denials, Backend: resolveBackend(d),
+			Credentials: d.Credentials, Denials: resolveDenials(d), Backend: resolveBackend(d),
 			Weaker: d.Weaker, Notify: d.Notify, Policy: f.Policy,
 			Coverage: resolveCoverage(argv, d, f), Note: d.Note,
 		},
@@ -174,4 +174,12 @@ func resolveBackend(d *Draft) BackendNeed {
 		b.AnyOf = []string{DefaultBackend}
 	}
 	return b
+}
+
+// resolveDenials writes out what a denial does. Old specs without max have no
+// bound but the one on repeats.
+func resolveDenials(d *Draft) DenialRules {
+	r := d.Denials
+	r.OnDenial, r.Max = orElse(r.OnDenial, FailWord), orElse(r.Max, DefaultMaxDenials)
+	return r
 }

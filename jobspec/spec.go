@@ -24,7 +24,7 @@ type Spec struct {
 	Limits      Limits            `json:"limits"`      //
 	RunAs       RunAs             `json:"run_as"`      // absent: the service's uid (user mode) or a throw-away uid (system mode)
 	StateDir    bool              `json:"state_dir"`   // a folder of the job's own that survives runs
-	Result      string            `json:"result"`      // "exit"
+	Result      string            `json:"result"`      // "exit", or whose own result is read
 	NetAllow    []string          `json:"net_allow"`   // see laterTable
 	NetDeny     []string          `json:"net_deny"`    // see laterTable
 	Forward     []string          `json:"forward"`     // see laterTable

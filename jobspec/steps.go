@@ -199,13 +199,11 @@ func (j *judge) cleanPath(field, p string) {
 
 func (j *judge) wordsForm() {
 	s := j.spec
-	j.word("result", s.Result, "exit", "claude-json", "codex-json", "gemini-json")
+	j.word("result", s.Result, ExitWord, ResultClaude, ResultCodex, ResultGemini)
 	if s.Git != "" {
 		j.word("git", s.Git, "read-only", GitCommit)
 	}
-	if s.Denials.OnDenial != "" {
-		j.word("on_denial", s.Denials.OnDenial, "fail", "kill")
-	}
+	j.denialsForm()
 	if len(s.Backend.AnyOf) == 0 {
 		j.no(CodeSpecMalformed, "backend.any_of", "a backend must be written out")
 	}

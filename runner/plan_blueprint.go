@@ -18,7 +18,7 @@ const (
 	StateDir   = jobspec.StatePlace // the job's own folder that survives runs
 	ScratchDir = "/scratch"         // the cwd in tier scratch
 	TmpPath    = "/tmp"
-	BasePath   = "/usr/local/bin:/usr/bin:/bin"
+	BasePath   = ShimDir + ":/usr/local/bin:/usr/bin:/bin"
 )
 
 // Blueprint is the content of a plan.
@@ -43,6 +43,8 @@ type Blueprint struct {
 	Stdin  string
 
 	MayCreate []string
+	Result    string              // whose own result is read, "exit" for nobody's
+	Denials   jobspec.DenialRules // what a stopped attempt does to the run
 	Pins      Pins
 	Outputs   Outputs
 }
@@ -102,10 +104,11 @@ const (
 	Data               // Bytes, read-only
 	HideDir            // an empty directory that cannot be entered
 	HideFile           // an empty file that cannot be read
+	Channel            // the backend's pipe, through which shims tell what was tried
 )
 
 var mountWords = [...]string{NoMount: "none", Tmpfs: "tmpfs", Proc: "proc", Dev: "dev", Symlink: "symlink", HostRO: "host-ro",
-	PinnedRO: "pinned-ro", PinnedRW: "pinned-rw", Copy: "copy", Data: "data", HideDir: "hide-dir", HideFile: "hide-file"}
+	PinnedRO: "pinned-ro", PinnedRW: "pinned-rw", Copy: "copy", Data: "data", HideDir: "hide-dir", HideFile: "hide-file", Channel: "channel"}
 
 // String names the kind.
 func (k MountKind) String() string {
@@ -141,10 +144,11 @@ const (
 	Write           // read and change; no sockets, no device nodes
 	WriteFile       // read and change a single file
 	Private         // like Write, and sockets
+	Tell            // write to a single pipe, and not read it
 )
 
 var rightWords = [...]string{NoRight: "nothing", List: "list", Read: "read", ReadFile: "read-file", Devices: "devices",
-	Write: "write", WriteFile: "write-file", Private: "private"}
+	Write: "write", WriteFile: "write-file", Private: "private", Tell: "tell"}
 
 // String names the right.
 func (r Right) String() string {
@@ -231,5 +235,6 @@ func (b *Blueprint) Dump() string {
 	line("argv %q", b.Argv)
 	line("env %q", b.Env)
 	line("stdin %q", b.Stdin)
+	line("result %q denials %+v", b.Result, b.Denials)
 	return t.String()
 }

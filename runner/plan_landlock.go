@@ -60,6 +60,8 @@ func (r Right) bits(abi int) uint64 {
 		bits = llExecute | llReadFile | llReadDir | change | tree
 	case WriteFile:
 		bits = llExecute | llReadFile | change
+	case Tell:
+		bits = llWriteFile
 	case Private:
 		bits = llExecute | llReadFile | llReadDir | change | tree | llMakeSock
 	}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/runner/shim"
 )
 
 // Host is the part of the machine that every sandbox sees: which of the fixed
@@ -17,6 +18,7 @@ type Host struct {
 	links []Mount
 	etc   []string
 	zones bool // the host has zone data files
+	shims *shim.Places
 }
 
 // rootLinks are links to below /usr, or directories of their own on a host
@@ -44,7 +46,7 @@ func etcList() []struct{ pattern, why string } {
 
 // ReadHost looks at the fixed list.
 func ReadHost() (Host, error) {
-	var h Host
+	h := Host{shims: shim.NewPlaces()}
 	for _, name := range rootLinks() {
 		info, err := os.Lstat(name)
 		if errors.Is(err, fs.ErrNotExist) {

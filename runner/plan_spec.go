@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -182,27 +180,4 @@ func (o Order) bound(want jobspec.Bound) (int, jobspec.Observation, error) {
 		return 0, ob, refuse(jobspec.DriftCode(want.Role), want.Real, "%s %q is not a regular file", want.Role, want.Real)
 	}
 	return i, ob, nil
-}
-
-// drawEnv draws the whole environment: a fixed base and what was signed. The
-// names that say where things are cannot be overwritten.
-func (o Order) drawEnv(b *Blueprint) error {
-	zone := o.Spec.Schedule.Timezone
-	if zone == "" {
-		zone = "UTC"
-	}
-	env := map[string]string{"LANG": "C.UTF-8", "TZ": zone}
-	fixed := map[string]string{"PATH": BasePath, "HOME": HomePath, "TMPDIR": TmpPath, "SHELL": "/bin/sh", "USER": b.Account.User,
-		"LOGNAME": b.Account.User, "SBXCRON_JOB": string(o.Job), "SBXCRON_RUN": o.Run}
-	for name, value := range o.Spec.Env {
-		if _, taken := fixed[name]; taken || name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(value, "\x00") {
-			return refuse(jobspec.CodeEnvForbidden, name, "variable %q cannot be set", name)
-		}
-		env[name] = value
-	}
-	maps.Copy(env, fixed)
-	for _, name := range slices.Sorted(maps.Keys(env)) {
-		b.Env = append(b.Env, name+"="+env[name])
-	}
-	return nil
 }

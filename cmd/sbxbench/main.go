@@ -13,6 +13,7 @@ import (
 
 	"github.com/sbxcron/sbxcron/runner/pin"
 	"github.com/sbxcron/sbxcron/runner/supervise"
+	"github.com/sbxcron/sbxcron/runner/witness"
 )
 
 // Item is one comparison. Ours and Peer are medians in Unit; Ratio is the median
@@ -37,6 +38,7 @@ func main() {
 	// is this program once more.
 	pin.ChildMain()
 	supervise.ChildMain()
+	witness.ChildMain()
 	asJSON := flag.Bool("json", false, "print one JSON document")
 	pairs := flag.Int("pairs", 300, "interleaved pairs a comparison")
 	flag.Parse()

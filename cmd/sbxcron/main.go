@@ -12,6 +12,7 @@ import (
 	"github.com/sbxcron/sbxcron/cmd/internal/ui"
 	"github.com/sbxcron/sbxcron/runner/pin"
 	"github.com/sbxcron/sbxcron/runner/supervise"
+	"github.com/sbxcron/sbxcron/runner/witness"
 )
 
 func main() {
@@ -19,6 +20,7 @@ func main() {
 	// is this program once more; it does its work here and never returns.
 	pin.ChildMain()
 	supervise.ChildMain()
+	witness.ChildMain()
 	version := cli.BuildVersion()
 	app := &cli.App{
 		UI:       ui.System(),

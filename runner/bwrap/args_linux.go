@@ -83,6 +83,9 @@ func (m item) args(fs *files, masks []string) ([]string, error) {
 func items(b *runner.Blueprint, guards []guarded) []item {
 	all := make([]item, 0, len(b.Mounts)+len(guards))
 	for _, m := range b.Mounts {
+		if m.Kind == runner.Channel {
+			continue // the run's own pipe comes with the guards
+		}
 		it := item{Mount: m}
 		if m.Kind == runner.PinnedRO || m.Kind == runner.PinnedRW || m.Kind == runner.Copy {
 			it.file = b.Pins.File(m.Pin)

@@ -27,12 +27,13 @@ type Options struct {
 
 // Backend builds sandboxes with bubblewrap. It may be used by many goroutines.
 type Backend struct {
-	now   func() time.Time
-	host  runner.Host
-	stub  stubFile
-	masks []string
-	spawn *spawner
-	path  string // of the program
+	now      func() time.Time
+	host     runner.Host
+	stub     stubFile
+	masks    []string
+	channels string // folder for the pipes of runs
+	spawn    *spawner
+	path     string // of the program
 
 	mu     sync.Mutex
 	opened *program
@@ -57,6 +58,10 @@ func newBackend(o Options, path string) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open backend %s: %w", Name, err)
 	}
+	channels, err := channelDir(o.RunDir)
+	if err != nil {
+		return nil, fmt.Errorf("open backend %s: %w", Name, err)
+	}
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return nil, fmt.Errorf("open backend %s: become reaper: %w", Name, err)
 	}
@@ -64,7 +69,7 @@ func newBackend(o Options, path string) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open backend %s: %w", Name, err)
 	}
-	return &Backend{now: o.Now, host: host, stub: file, masks: procMasks(), spawn: spawn, path: path}, nil
+	return &Backend{now: o.Now, host: host, stub: file, channels: channels, masks: procMasks(), spawn: spawn, path: path}, nil
 }
 
 // Name is "bwrap".
@@ -76,6 +81,7 @@ func (b *Backend) Host() runner.Host { return b.host }
 // Close ends the backend and kills every run that is left.
 func (b *Backend) Close() error {
 	b.spawn.close()
+	os.Remove(b.channels) // it stays where a run still needs it
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.opened == nil {

@@ -6,10 +6,12 @@ import (
 
 	"github.com/sbxcron/sbxcron/runner/pin"
 	"github.com/sbxcron/sbxcron/runner/supervise"
+	"github.com/sbxcron/sbxcron/runner/witness"
 )
 
 func TestMain(m *testing.M) {
 	pin.ChildMain()
 	supervise.ChildMain()
+	witness.ChildMain()
 	os.Exit(m.Run())
 }

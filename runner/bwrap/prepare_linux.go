@@ -66,14 +66,23 @@ func (b *Backend) prepare(ctx context.Context, plan *runner.Plan) (*run, error) 
 	if err != nil {
 		return nil, err
 	}
-	proc, ours, err := b.launch(prog, p, table, guards)
+	events, err := b.openChannel()
 	if err != nil {
 		if helper != nil {
 			helper.End()
 		}
 		return nil, err
 	}
-	r := &run{b: b, p: p, table: table, pipes: ours, proc: proc, helper: helper, exited: make(chan struct{}), ended: make(chan struct{}), payload: -1, init: -1}
+	proc, ours, err := b.launch(prog, p, table, append(guards, events.mount()))
+	if err != nil {
+		events.close()
+		if helper != nil {
+			helper.End()
+		}
+		return nil, err
+	}
+	r := &run{b: b, p: p, table: table, pipes: ours, proc: proc, helper: helper, channel: events,
+		denials: runner.NewDenials(p.Denials, b.now), exited: make(chan struct{}), ended: make(chan struct{}), payload: -1, init: -1}
 	go r.reap()
 	if err := r.arm(ctx, table, guards); err != nil {
 		r.discard()
@@ -120,6 +129,7 @@ func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) erro
 	if err := r.awaitReady(initPID, table, deadline); err != nil {
 		return err
 	}
+	r.channel.unlink()
 	if _, r.payload, err = onlyChild(initPID); err != nil {
 		return err
 	}

@@ -34,6 +34,12 @@ type run struct {
 	helper   *supervise.Helper // nil where the plan needs none
 	drifted  []supervise.Drift // what it told, when it has ended
 
+	channel    *channel
+	denials    *runner.Denials
+	eventsDone chan struct{}
+	lostEvents error    // valid when eventsDone is closed
+	result     *os.File // what an agent printed, nil where nobody reads it
+
 	watchDone chan struct{} // nil before somebody watches the helper
 
 	exited chan struct{}    // bwrap is gone and reaped
@@ -66,6 +72,10 @@ func (r *run) openOutputs() error {
 		f, err := r.p.Outputs.Create(name)
 		if err != nil {
 			return refusal(jobspec.CodeSbxResource, name, "make output file %s: %v", name, err)
+		}
+		if err := r.keepResult(name, f); err != nil {
+			f.Close()
+			return refusal(jobspec.CodeSbxResource, name, "open output file %s: %v", name, err)
 		}
 		r.captures[i] = runner.NewCapture(name, f, r.p.Limits.OutputBytes)
 	}
@@ -103,6 +113,8 @@ func (r *run) release() {
 	r.endSupervisor()
 	r.pipes.close()
 	closeFDs(r.init, r.payload)
+	r.channel.close()
+	closeAll(r.result)
 	for _, w := range r.watched {
 		w.dir.Close()
 	}
@@ -151,7 +163,7 @@ func (r *run) reapInit() unix.Rusage {
 
 // Release lets the payload go.
 func (r *run) Release() (runner.Process, error) {
-	r.execDone = make(chan struct{})
+	r.execDone, r.eventsDone = make(chan struct{}), make(chan struct{})
 	for i, from := range []*os.File{r.pipes.out, r.pipes.err} {
 		r.drained[i] = make(chan struct{})
 		go func() {
@@ -166,6 +178,7 @@ func (r *run) Release() (runner.Process, error) {
 	r.timer = time.AfterFunc(time.Duration(r.p.Limits.TimeoutSeconds)*time.Second, func() { r.Cancel(jobspec.CodeLimitTimeout) })
 	go r.watchExec()
 	go r.watchEnd()
+	go r.watchEvents()
 	return r, nil
 }
 

@@ -22,6 +22,7 @@ const drainTime = 10 * time.Second
 func (r *run) Wait() record.End {
 	<-r.ended
 	<-r.execDone
+	<-r.eventsDone
 	r.timer.Stop()
 	end := record.End{StartedAt: r.started, EndedAt: r.b.now()}
 	limit := time.Now().Add(drainTime)
@@ -92,6 +93,8 @@ func (r *run) classify(end *record.End) {
 	if end.Signal == unix.SignalName(unix.SIGXFSZ) {
 		end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeLimitFsize, Target: fmt.Sprintf("%d bytes", r.p.Limits.FileSizeBytes)})
 	}
+	r.reportResult(end)
+	r.reportEvents(end)
 	r.reportCreated(end)
 	r.reportDrifted(end)
 }

@@ -114,6 +114,8 @@ type Job struct {
 	write     []string
 	deny      []string
 	mayCreate []string
+	denials   jobspec.DenialRules
+	result    string
 	git       string
 	bind      []jobspec.Bind
 	state     string   // path of a folder on the host, "" for none
@@ -160,7 +162,7 @@ func (l *Lab) plan(j Job) (p *runner.Plan, out *kept, done func(), err error) {
 	}
 	spec := &jobspec.Spec{
 		Bound: bound,
-		Cwd:   jobspec.Place{Path: j.cwd}, Read: j.read, Write: j.write, Deny: j.deny, Env: j.env, Stdin: j.stdin, MayCreate: j.mayCreate,
+		Cwd:   jobspec.Place{Path: j.cwd}, Read: j.read, Write: j.write, Deny: j.deny, Env: j.env, Stdin: j.stdin, MayCreate: j.mayCreate, Denials: j.denials, Result: j.result,
 		Git: j.git, Bind: j.bind, StateDir: j.state != "",
 		Schedule: jobspec.Schedule{Timezone: "Europe/Berlin"},
 		Limits: jobspec.Limits{TimeoutSeconds: 30, GraceSeconds: 1, FileSizeBytes: 64 << 20, OpenFiles: 256, PIDs: 128, TmpBytes: 16 << 20,

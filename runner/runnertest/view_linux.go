@@ -7,6 +7,7 @@ import (
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/runner"
 )
 
 // viewCases say what a job sees of itself and around it.
@@ -55,8 +56,12 @@ func environment(l *Lab) error {
 	}
 	got := strings.Split(strings.TrimSpace(out), "\n")
 	slices.Sort(got)
-	want := []string{"EMPTY=", "HOME=/home/job", "LANG=C.UTF-8", "LOGNAME=job", "PATH=/usr/local/bin:/usr/bin:/bin", "REPORT_LANG=de",
+	want := []string{"EMPTY=", "HOME=/home/job", "LANG=C.UTF-8", "LOGNAME=job", "PATH=" + runner.BasePath, "REPORT_LANG=de",
 		"SBXCRON_JOB=case", "SBXCRON_RUN=run1", "SHELL=/bin/sh", "TMPDIR=/tmp", "TZ=Europe/Berlin", "USER=job"}
+	for _, v := range runner.PromptEnv() {
+		want = append(want, v.Name+"="+v.Value)
+	}
+	slices.Sort(want)
 	return wantText("environment", strings.Join(got, " "), strings.Join(want, " "))
 }
 

@@ -16,11 +16,13 @@ import (
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/pin"
 	"github.com/sbxcron/sbxcron/runner/supervise"
+	"github.com/sbxcron/sbxcron/runner/witness"
 )
 
 func TestMain(m *testing.M) {
 	pin.ChildMain()
 	supervise.ChildMain()
+	witness.ChildMain()
 	os.Exit(m.Run())
 }
 

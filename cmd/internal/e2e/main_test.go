@@ -20,6 +20,7 @@ import (
 	"github.com/sbxcron/sbxcron/cmd/internal/ui"
 	"github.com/sbxcron/sbxcron/runner/pin"
 	"github.com/sbxcron/sbxcron/runner/supervise"
+	"github.com/sbxcron/sbxcron/runner/witness"
 	"github.com/sbxcron/sbxcron/scheduler"
 )
 
@@ -42,6 +43,7 @@ func TestMain(m *testing.M) {
 	}
 	pin.ChildMain()
 	supervise.ChildMain()
+	witness.ChildMain()
 	if os.Getenv(envMain) == "1" {
 		os.Exit(program())
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
 	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/runner"
 )
 
 // offer adds a job that runs by hand only, with further flags.
@@ -56,8 +57,12 @@ func TestAJobSeesWhatIsDeclaredAndNothingElse(t *testing.T) {
 	got := strings.Fields(h.said("env"))
 	slices.Sort(got)
 	name := ownName()
-	want := []string{"HOME=/home/job", "LANG=C.UTF-8", "LOGNAME=" + name, "PATH=/usr/local/bin:/usr/bin:/bin", "REPORT_LANG=de", "SBXCRON_JOB=env",
+	want := []string{"HOME=/home/job", "LANG=C.UTF-8", "LOGNAME=" + name, "PATH=" + runner.BasePath, "REPORT_LANG=de", "SBXCRON_JOB=env",
 		"SBXCRON_RUN=" + h.last("env").Run, "SHELL=/bin/sh", "TMPDIR=/tmp", "TZ=Europe/Berlin", "USER=" + name}
+	for _, v := range runner.PromptEnv() {
+		want = append(want, v.Name+"="+v.Value)
+	}
+	slices.Sort(want)
 	if !slices.Equal(got, want) {
 		t.Errorf("environment\n%q, want\n%q", got, want)
 	}

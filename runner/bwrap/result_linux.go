@@ -1,0 +1,65 @@
+package bwrap
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/runner/witness"
+)
+
+// keepResult opens the file that standard output is kept in once more, to be
+// read when the run is over. The service itself never reads it.
+func (r *run) keepResult(stream string, out *os.File) error {
+	if stream != "out" || r.p.Result == "" || r.p.Result == jobspec.ExitWord {
+		return nil
+	}
+	f, err := reopen(out)
+	if err != nil {
+		return err
+	}
+	r.result = f
+	return nil
+}
+
+// reportResult has the agent's own result read for what was denied to it. A
+// result that cannot be understood is a failure: it may hide a no. A run that
+// was ended from outside left no result to be judged.
+func (r *run) reportResult(end *record.End) {
+	if r.result == nil || !end.Exited || end.Outcome != record.OutcomeSucceeded && end.Outcome != record.OutcomeFailed {
+		return
+	}
+	why := r.readResult(end)
+	if why == "" {
+		return
+	}
+	end.Outcome = record.OutcomeFailed
+	end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeResultUnreadable, Target: r.p.Result, Detail: why})
+}
+
+// readResult returns why the result is not understood, "" when it is.
+func (r *run) readResult(end *record.End) string {
+	for _, o := range end.Outputs {
+		if o.Stream == "out" && o.Truncated {
+			return fmt.Sprintf("only %d of its %d bytes were kept", o.Kept, o.Bytes)
+		}
+	}
+	w, err := r.b.startWitness(r.p.Account, r.p.Result, r.result)
+	if err != nil {
+		return err.Error()
+	}
+	w.events.SetReadDeadline(time.Now().Add(witnessTime)) // it is a pipe that can have one
+	why := ""
+	if err := w.each(func(e witness.Event) {
+		if e.Code == jobspec.CodeResultUnreadable {
+			why = e.Target
+			return
+		}
+		r.denials.Observed(e.Code, e.Target, e.Count)
+	}); err != nil {
+		return err.Error()
+	}
+	return why
+}
