@@ -151,6 +151,9 @@ func (o Order) drawBound(b *Blueprint) error {
 		if err != nil {
 			return err
 		}
+		if b.hasBytesAt(ob.Real) {
+			continue // the same bytes in another role, such as a script that is also declared as a file
+		}
 		m := Mount{Kind: PinnedRO, Dst: ob.Real, Pin: i, Size: ob.Size, What: ob.SHA256}
 		if o.Pins.Sealed(i) {
 			m.Kind, m.Perm = Copy, 0o555
@@ -164,6 +167,16 @@ func (o Order) drawBound(b *Blueprint) error {
 	b.data(ScriptPath, []byte(o.Spec.Script.Body), 0o444)
 	b.grant(ScriptPath, ReadFile)
 	return nil
+}
+
+// hasBytesAt reports whether a bound file is drawn at its own path already.
+func (b *Blueprint) hasBytesAt(path string) bool {
+	for _, m := range b.Mounts {
+		if m.Dst == path && !m.What.IsZero() {
+			return true
+		}
+	}
+	return false
 }
 
 // bound returns the pin of a bound file.

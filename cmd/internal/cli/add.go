@@ -136,6 +136,11 @@ func (a *App) consider(ctx context.Context, site Site, d *jobspec.Draft, p place
 	if err != nil {
 		return candidate{}, err
 	}
+	return a.judged(ctx, site, p, who, op)
+}
+
+// judged judges an op that was made.
+func (a *App) judged(ctx context.Context, site Site, p place, who owner, op *jobspec.Op) (candidate, error) {
 	code, detail := who.judge(jobspec.JobNamespace(op.Tier, op.Net), p.now)
 	in, err := site.Examine(ctx, op, code, detail)
 	if err != nil {

@@ -145,6 +145,12 @@ func (s *fakeSite) Replay(op *jobspec.Op, p *jobspec.Policy, at time.Time) (jobs
 	return jobspec.Decide(jobspec.PhaseExplain, in), err
 }
 
+func (s *fakeSite) Rebound(_ context.Context, old *jobspec.Op, at examine.Position) (*jobspec.Op, error) {
+	op := *old
+	op.Action, op.Seq, op.Prev, op.Revision, op.Created = jobspec.Replace, at.Seq, at.Prev, at.Revision, jobspec.InstantOf(at.Now)
+	return &op, nil
+}
+
 func (s *fakeSite) Candidate(_ context.Context, d *jobspec.Draft, at examine.Position, base string) (*jobspec.Op, error) {
 	s.drafts, s.bases = append(s.drafts, d), append(s.bases, base)
 	f := jobspec.Facts{Host: at.Host, Seq: at.Seq, Prev: at.Prev, Action: at.Action, Revision: at.Revision, Principal: at.Principal, Now: at.Now,

@@ -52,6 +52,9 @@ type Site interface {
 	// names with the rights of the account that the job would run as; relative
 	// paths lie below base.
 	Candidate(ctx context.Context, d *jobspec.Draft, at examine.Position, base string) (*jobspec.Op, error)
+	// Rebound makes the op that replaces old with the same spec, bound to what lies
+	// on the machine now.
+	Rebound(ctx context.Context, old *jobspec.Op, at examine.Position) (*jobspec.Op, error)
 	// Examine gathers what Decide needs to judge op at add. identity says why
 	// the key does not count, "" if it does.
 	Examine(ctx context.Context, op *jobspec.Op, identity jobspec.Code, detail string) (jobspec.Input, error)

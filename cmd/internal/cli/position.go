@@ -35,6 +35,16 @@ func (p place) othersOf(who jobspec.Principal, name jobspec.Name) int64 {
 // findPlace asks the service for the head, holds it against the pin, and looks
 // the job up.
 func (a *App) findPlace(ctx context.Context, svc api.Service, site Site, name jobspec.Name) (place, error) {
+	p, err := a.findHead(ctx, svc, site)
+	if err != nil {
+		return place{}, err
+	}
+	p.job, err = findJob(ctx, svc, p.all, name)
+	return p, err
+}
+
+// findHead is findPlace for whoever means no job, or all of them.
+func (a *App) findHead(ctx context.Context, svc api.Service, site Site) (place, error) {
 	head, err := a.pinnedHead(ctx, svc, site)
 	if err != nil {
 		return place{}, err
@@ -46,10 +56,7 @@ func (a *App) findPlace(ctx context.Context, svc api.Service, site Site, name jo
 	if last := head.Created.Time(); p.now.Before(last) {
 		p.now = last
 	}
-	if p.all, err = svc.Jobs(ctx); err != nil {
-		return place{}, err
-	}
-	p.job, err = findJob(ctx, svc, p.all, name)
+	p.all, err = svc.Jobs(ctx)
 	return p, err
 }
 

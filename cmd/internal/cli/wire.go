@@ -186,6 +186,15 @@ func (s *ownSite) Candidate(ctx context.Context, d *jobspec.Draft, at examine.Po
 	return x.Candidate(ctx, d, at, base)
 }
 
+func (s *ownSite) Rebound(ctx context.Context, old *jobspec.Op, at examine.Position) (*jobspec.Op, error) {
+	x, done, err := s.w.examiner(s.site)
+	if err != nil {
+		return nil, err
+	}
+	defer done()
+	return x.Rebound(ctx, old, at)
+}
+
 func (s *ownSite) Examine(ctx context.Context, op *jobspec.Op, identity jobspec.Code, detail string) (jobspec.Input, error) {
 	x, done, err := s.w.examiner(s.site)
 	if err != nil {
