@@ -18,7 +18,9 @@ func packageOf(ctx context.Context, path string) string {
 		paths = append(paths, short) // dpkg knows files by the name they were packed under
 	}
 	for _, p := range paths {
-		if owner, _, ok := strings.Cut(ask(ctx, "/usr/bin/dpkg-query", "-S", "--", p), ":"); ok && !strings.ContainsAny(owner, " ,\n") {
+		// dpkg takes the name for a pattern: only the whole name in the answer counts.
+		line := firstLine(ask(ctx, "/usr/bin/dpkg-query", "-S", "--", p))
+		if owner, ok := strings.CutSuffix(line, ": "+p); ok && !strings.ContainsAny(owner, " ,") {
 			return firstLine(ask(ctx, "/usr/bin/dpkg-query", "-W", "-f", "${Package} ${Version}", "--", owner))
 		}
 	}
