@@ -32,7 +32,6 @@ type run struct {
 	captures [2]*runner.Capture
 	watched  []watchedDir
 	helper   *supervise.Helper // nil where the plan needs none
-	drifted  []supervise.Drift // what it told, when it has ended
 
 	channel    *channel
 	denials    *runner.Denials

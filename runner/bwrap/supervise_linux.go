@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
-	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/supervise"
 )
@@ -43,7 +42,7 @@ func (r *run) handOver(initPID int, until time.Time) error {
 		return err
 	}
 	defer closeFDs(pidfd)
-	err = r.helper.Take(pid, pidfd, until)
+	err = r.helper.Take(pid, pidfd, until, r.noteDrift)
 	var no *supervise.Error
 	switch {
 	case errors.As(err, &no) && no.Moved:
@@ -61,6 +60,14 @@ func (r *run) handOver(initPID int, until time.Time) error {
 	return nil
 }
 
+// noteDrift notes that a bound name was executed when it meant other bytes, and
+// was refused.
+func (r *run) noteDrift(path string) {
+	if why := r.denials.Observed(jobspec.CodeDriftScript, path, 1); why != "" {
+		r.Kill(why)
+	}
+}
+
 // watchSupervisor kills the run when nobody answers its opens any more. The
 // kernel refuses them from then on; see package supervise.
 func (r *run) watchSupervisor(gone <-chan struct{}) {
@@ -74,21 +81,9 @@ func (r *run) endSupervisor() {
 	if r.helper == nil {
 		return
 	}
-	r.drifted = r.helper.End()
+	r.helper.End()
 	if r.watchDone != nil {
 		<-r.watchDone
 	}
 	r.helper = nil
-}
-
-// reportDrifted makes a run denied that executed a bound name when it meant
-// other bytes, and was stopped at it.
-func (r *run) reportDrifted(end *record.End) {
-	for _, d := range r.drifted {
-		end.Denials = append(end.Denials, record.Denial{Code: jobspec.CodeDriftScript, Target: d.Path,
-			Certainty: "observed", Count: d.Count, FirstAt: record.Stamp(d.First)})
-	}
-	if len(r.drifted) > 0 && (end.Outcome == record.OutcomeSucceeded || end.Outcome == record.OutcomeFailed) {
-		end.Outcome = record.OutcomeDenied
-	}
 }

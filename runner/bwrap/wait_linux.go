@@ -96,7 +96,6 @@ func (r *run) classify(end *record.End) {
 	r.reportResult(end)
 	r.reportEvents(end)
 	r.reportCreated(end)
-	r.reportDrifted(end)
 }
 
 // exitStatus finds the payload's exit code or signal. Newer kernels (6.15) tell

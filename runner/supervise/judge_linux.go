@@ -69,8 +69,9 @@ func (s *server) judge(n *notification) verdict {
 	return s.judgeOpen(n.id, c)
 }
 
-// judgeOpen gives the approved bytes to whoever opens a bound name, and answers
-// as the read-only mount over it does to whoever would write.
+// judgeOpen gives the approved bytes to whoever opens a bound name. Whoever would
+// write hears what the read-only mount over it says, which asks for the mode of
+// the file first.
 func (s *server) judgeOpen(id uint64, c call) verdict {
 	if c.path == runner.ListenerPath && !s.listened.Swap(true) {
 		return verdict{give: true, flags: c.flags}
@@ -83,8 +84,10 @@ func (s *server) judgeOpen(id uint64, c call) verdict {
 		return refuse(f.errno) // or none: it goes on
 	case !s.valid(id):
 		return refuse(unix.EINTR) // nobody hears it
-	case c.flags&unix.O_ACCMODE != unix.O_RDONLY || c.flags&unix.O_TRUNC != 0:
+	case c.flags&unix.O_TRUNC != 0:
 		return refuse(unix.EROFS)
+	case c.flags&unix.O_ACCMODE != unix.O_RDONLY:
+		return refuse(unix.EACCES)
 	}
 	return verdict{give: true, name: f.name, flags: c.flags}
 }

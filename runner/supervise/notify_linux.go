@@ -46,9 +46,15 @@ const (
 	requestSetFlags = 0x40082104
 )
 
-func ioctl(fd int, request uintptr, arg unsafe.Pointer) unix.Errno {
-	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), request, uintptr(arg))
-	return errno
+// ioctl makes a request until no signal interrupts it: the runtime sends some to
+// its own threads, and each of these requests takes a lock that gives way to them.
+func ioctl(fd int, request uintptr, arg unsafe.Pointer) (uintptr, unix.Errno) {
+	for {
+		r, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), request, uintptr(arg))
+		if errno != unix.EINTR {
+			return r, errno
+		}
+	}
 }
 
 // syncWakeUp asks the kernel to wake caller and answerer on one CPU, which saves
@@ -64,11 +70,11 @@ func (s *server) work() error {
 	runtime.LockOSThread()
 	for {
 		var n notification
-		errno := ioctl(s.listener, requestRecv, unsafe.Pointer(&n))
+		_, errno := ioctl(s.listener, requestRecv, unsafe.Pointer(&n))
 		switch errno {
 		case 0:
 			s.answer(&n)
-		case unix.EINTR, unix.ENOENT: // the caller died or was interrupted before anybody saw the call
+		case unix.ENOENT: // the caller died or was interrupted before anybody saw the call
 		default:
 			return errno
 		}
@@ -81,45 +87,40 @@ func (s *server) answer(n *notification) {
 	v := s.judge(n)
 	switch {
 	case v.give:
-		if errno := s.give(n.id, s.held[v.name].file, v.flags); errno != 0 {
-			s.send(n.id, errno)
-		}
+		fd, errno := s.give(n.id, s.held[v.name].file, v.flags)
+		s.send(response{id: n.id, val: fd, err: -int32(errno)})
 	case v.errno != 0:
-		s.send(n.id, v.errno)
+		s.send(response{id: n.id, err: -int32(v.errno)})
 	default:
-		s.send(n.id, 0)
+		s.send(response{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE})
 	}
 }
 
-// send refuses with an errno; 0 lets the kernel do the call.
-func (s *server) send(id uint64, errno unix.Errno) {
-	r := response{id: id, err: -int32(errno)}
-	if errno == 0 {
-		r.flags = unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE
-	}
-	ioctl(s.listener, requestSend, unsafe.Pointer(&r))
-}
+func (s *server) send(r response) { ioctl(s.listener, requestSend, unsafe.Pointer(&r)) }
 
 // valid reports whether the call still waits: then its thread is alive, and what
 // was read from its memory was read from its memory.
 func (s *server) valid(id uint64) bool {
-	return ioctl(s.listener, requestValid, unsafe.Pointer(&id)) == 0
+	_, errno := ioctl(s.listener, requestValid, unsafe.Pointer(&id))
+	return errno == 0
 }
 
-// give ends a call with a descriptor of the file, opened anew: what two
-// processes read has two offsets.
-func (s *server) give(id uint64, file int, flags uint64) unix.Errno {
+// give puts a descriptor of the file, opened anew, into the caller: what two
+// processes read has two offsets. The answer is sent on its own. The kernel can do
+// both at once (SECCOMP_ADDFD_FLAG_SEND), but when a signal interrupts that, the
+// caller hears 0 and has no file; the storms of signals in the tests showed it.
+func (s *server) give(id uint64, file int, flags uint64) (int64, unix.Errno) {
 	fresh, err := unix.Open(self(file), unix.O_RDONLY|unix.O_CLOEXEC|int(flags&unix.O_NONBLOCK), 0)
 	if err != nil {
-		return errnoOf(err)
+		return 0, errnoOf(err)
 	}
 	defer unix.Close(fresh)
-	in := injection{id: id, flags: unix.SECCOMP_ADDFD_FLAG_SEND, src: uint32(fresh), newFDFlags: uint32(flags & unix.O_CLOEXEC)}
-	errno := ioctl(s.listener, requestAddFD, unsafe.Pointer(&in))
-	if errno == unix.ENOENT { // it waits no more
-		return 0
+	in := injection{id: id, src: uint32(fresh), newFDFlags: uint32(flags & unix.O_CLOEXEC)}
+	fd, errno := ioctl(s.listener, requestAddFD, unsafe.Pointer(&in))
+	if errno != 0 {
+		return 0, errno // EMFILE, for one: the limit is the caller's
 	}
-	return errno // EMFILE, for one: the limit is the caller's
+	return int64(fd), 0
 }
 
 func errnoOf(err error) unix.Errno {

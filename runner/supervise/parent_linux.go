@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"os"
-	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -26,21 +25,7 @@ type Helper struct {
 	conn  *net.UnixConn
 	gone  chan struct{} // closed when the child says no more
 	taken bool
-
-	mu      sync.Mutex
-	drifted []Drift
 }
-
-// Drift is a bound name that was executed when it meant other bytes. The call
-// was refused.
-type Drift struct {
-	Path  string
-	Count int64
-	First time.Time
-}
-
-// maxDrifts bounds how many names are told apart.
-const maxDrifts = 32
 
 // Start starts a supervisor for these names. It waits for Take.
 func Start(list []runner.Name, spawn Spawn) (*Helper, error) {
@@ -73,8 +58,10 @@ func Start(list []runner.Name, spawn Spawn) (*Helper, error) {
 
 // Take has the child take the listener of the process that waits with it, look
 // at all names and begin to answer. Its error is an *Error where the child said
-// why; until says how long it may take. It may be called once.
-func (h *Helper) Take(pid, pidfd int, until time.Time) error {
+// why; until says how long it may take. From then on told is called, by one
+// goroutine, for each execve of a bound name that meant other bytes and was
+// refused. Take may be called once.
+func (h *Helper) Take(pid, pidfd int, until time.Time, told func(path string)) error {
 	body, err := json.Marshal(order{PID: pid})
 	if err != nil {
 		return err
@@ -99,7 +86,7 @@ func (h *Helper) Take(pid, pidfd int, until time.Time) error {
 	if err := h.conn.SetDeadline(time.Time{}); err != nil {
 		return fmt.Errorf("hear the supervisor: %w", err)
 	}
-	go h.listen()
+	go h.listen(told)
 	return nil
 }
 
@@ -116,8 +103,8 @@ func (h *Helper) read() (answer, error) {
 	return a, json.Unmarshal(buf[:n], &a)
 }
 
-// listen notes what the child tells until it is gone.
-func (h *Helper) listen() {
+// listen passes on what the child tells until it is gone.
+func (h *Helper) listen(told func(path string)) {
 	defer close(h.gone)
 	for {
 		a, err := h.read()
@@ -125,22 +112,8 @@ func (h *Helper) listen() {
 			return
 		}
 		if a.Drifted {
-			h.note(a.Target)
+			told(a.Target)
 		}
-	}
-}
-
-func (h *Helper) note(path string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	for i := range h.drifted {
-		if h.drifted[i].Path == path {
-			h.drifted[i].Count++
-			return
-		}
-	}
-	if len(h.drifted) < maxDrifts {
-		h.drifted = append(h.drifted, Drift{Path: path, Count: 1, First: time.Now()})
 	}
 }
 
@@ -148,17 +121,14 @@ func (h *Helper) note(path string) {
 // Take has succeeded.
 func (h *Helper) Gone() <-chan struct{} { return h.gone }
 
-// End ends the child, waits for it and returns what it has told.
-func (h *Helper) End() []Drift {
+// End ends the child and waits until it is gone and all that it said was told.
+func (h *Helper) End() {
 	h.proc.Kill()
 	h.proc.Wait()
 	if h.taken {
-		<-h.gone // what it had sent is read by then
+		<-h.gone
 	}
 	h.conn.Close()
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.drifted
 }
 
 // socketPair makes a pair that keeps messages apart. The child's end blocks.
