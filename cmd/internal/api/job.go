@@ -21,6 +21,9 @@ type Job struct {
 	State string   `json:"state"`
 	Flags []string `json:"flags"` // all that apply
 	Last  *Last    `json:"last,omitempty"`
+	// WouldRefuse is the code for which it would be refused at its next slot, as
+	// the service judged it last; with the flag would_refuse.
+	WouldRefuse jobspec.Code `json:"would_refuse,omitempty"`
 }
 
 // Last is how the newest run of a job ended.

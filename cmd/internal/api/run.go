@@ -137,6 +137,9 @@ type Status struct {
 	Version  string         `json:"version"`
 	Host     jobspec.HostID `json:"host"`
 	Jobs     int            `json:"jobs"`
+	// WouldRefuse names in target each job that would be refused at its next slot,
+	// with the code, as the service judged it last.
+	WouldRefuse []Reason `json:"would_refuse"`
 }
 
 // The verdicts of an audit.

@@ -16,6 +16,7 @@ import (
 type explainOptions struct {
 	keyFlags
 	file string
+	all  bool
 }
 
 func newExplain(a *App) *cobra.Command {
@@ -25,13 +26,17 @@ func newExplain(a *App) *cobra.Command {
 		Short: "Say what a job may do, whether it would run now, or why a run went as it did",
 		Args:  cobra.MaximumNArgs(1),
 		RunE: work(func(ctx context.Context, args []string) error {
-			if (len(args) == 1) == (o.file != "") {
-				return usageError("name one of a job, a run, and -f FILE")
+			if named(len(args) == 1, o.file != "", o.all) != 1 {
+				return usageError("name one of a job, a run, -f FILE and --all")
+			}
+			if o.all {
+				return a.explainAll(ctx)
 			}
 			return a.explain(ctx, o, args)
 		}),
 	}
 	cmd.Flags().StringVarP(&o.file, "file", "f", "", "a job.toml that is not signed yet")
+	cmd.Flags().BoolVar(&o.all, "all", false, "every job that has a next slot, one line each; 3 if any would be refused")
 	cmd.Flags().StringVar(&o.key, "key", "", "with -f: whose job it would be; "+keyUsage)
 	cmd.Flags().StringVar(&o.principal, "principal", "", "with -f: whose job it would be, where no key is at hand")
 	return cmd

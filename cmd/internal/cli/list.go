@@ -62,6 +62,9 @@ func (a *App) lastWords(l *api.Last) string {
 func stateWords(j api.Job) string {
 	var more []string
 	for _, f := range j.Flags {
+		if f == "would_refuse" && j.WouldRefuse != "" {
+			f += ": " + string(j.WouldRefuse)
+		}
 		if f != j.State {
 			more = append(more, f)
 		}

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/spf13/cobra"
 
@@ -68,6 +69,9 @@ func (a *App) printStatus(st api.Status) {
 		if p.Remedy != "" {
 			a.line("%-13s do: %s", "", p.Remedy)
 		}
+	}
+	for _, w := range st.WouldRefuse {
+		a.field("would refuse", fmt.Sprintf("%s at its next slot, %s; sbxcron explain %s says why", w.Target, w.Code, w.Target))
 	}
 	for _, r := range st.Running {
 		since := ""

@@ -49,6 +49,8 @@ type Parts struct {
 	Backend func(runDir string, now func() time.Time) (Sandbox, error)
 	Ledger  func(scheduler.Ledger) scheduler.Ledger
 	Alarm   func(scheduler.Clock) scheduler.Alarm
+
+	Foresight Foresight
 }
 
 // Sandbox is a backend that lives as long as the service.
@@ -68,6 +70,8 @@ func Real() Parts {
 		},
 		Ledger: func(l scheduler.Ledger) scheduler.Ledger { return l },
 		Alarm:  func(c scheduler.Clock) scheduler.Alarm { return scheduler.NewTimer(c) },
+
+		Foresight: RealForesight(),
 	}
 }
 
@@ -179,6 +183,7 @@ func (d *daemon) serve(ctx context.Context, signals <-chan os.Signal) error {
 	all.Go(func() { d.prune(ctx) })
 	if d.sched != nil { // else the chain cannot say which jobs there are
 		all.Go(func() { d.sweep(ctx) })
+		all.Go(func() { d.foresee(ctx) })
 	}
 	all.Go(func() { d.obey(ctx, signals, stop) })
 	err = d.schedule(ctx)

@@ -33,6 +33,7 @@ const (
 	envKill   = "E2E_KILL"   // number of the step at which to die
 	envFrom   = "E2E_FROM"   // name of the step from which steps are counted
 	envSteps  = "E2E_STEPS"  // file to which each step is written
+	envAhead  = "E2E_AHEAD"  // file whose change stands for an update of packages: jobs are judged ahead, and seldom else
 	envHalt   = "E2E_HALT"   // folder: a step waits while a file with its name lies there
 )
 
@@ -86,6 +87,12 @@ func runDaemon(ctx context.Context, o cli.DaemonOptions, clock shiftedClock, ste
 	parts.Clock = clock
 	if clock.file != "" {
 		parts.Alarm = newPoll // a timer would sleep through a step of the clock
+	}
+	if file := os.Getenv(envAhead); file != "" {
+		parts.Foresight = daemon.Foresight{First: time.Hour, Every: time.Hour, Look: 20 * time.Millisecond, Packages: func() string {
+			b, _ := os.ReadFile(file) // missing is a state, too
+			return string(b)
+		}}
 	}
 	parts.Disk = steppedDisk{parts.Disk, steps}
 	parts.Ledger = func(l scheduler.Ledger) scheduler.Ledger { return steppedLedger{l, steps} }

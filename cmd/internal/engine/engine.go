@@ -43,6 +43,7 @@ type Engine struct {
 	seen     time.Time    // highest time ever stated, see Now
 	trusted  trustDigests // the trust files last kept
 	live     Live
+	future   map[jobspec.Name]foreseen // nil until the jobs were first judged ahead
 }
 
 // Live is what only a running service knows. The zero engine has none.

@@ -150,6 +150,9 @@ func (e *Engine) apiJob(s shown, broken error) (api.Job, error) {
 	if !expired && s.State == jobspec.JobActive {
 		out.Next = nextAfter(s, now)
 	}
+	if out.WouldRefuse = e.wouldRefuse(s.Job); out.WouldRefuse != "" {
+		out.Flags = append(out.Flags, "would_refuse") // a flag and no state: it may still be repaired
+	}
 	return out, nil
 }
 
