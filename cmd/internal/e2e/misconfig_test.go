@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"net"
 	"os"
 	"path/filepath"
 	"slices"
@@ -199,15 +200,28 @@ func aBindIsWhatItSays(h *house) {
 		return head + "[[bind]]\nsource = \"" + source + "\"\ntarget = \"/mnt/beside\"\n" + mode
 	}
 	h.refusedFile(jobspec.CodeBindModeMissing, bind(beside, ""))
+	h.refusedFile(jobspec.CodeBindOverCeiling, bind(beside, "rw"))
+	h.refusedFile(jobspec.CodeBindOverCeiling, bind(beside, "ro")) // a ceiling for paths is none for binds
 	h.refusedFile(jobspec.CodePathOverCeiling, head+"[fs]\nwrite = [\""+beside+"\"]\n")
-	for _, place := range []string{"/run/docker.sock", "/proc", "/sys", "/dev/kmsg", h.root, h.key, "/etc/shadow", "/"} {
+	socket := filepath.Join(dir, "docker.sock")
+	l, err := net.Listen("unix", socket)
+	must(h.t, err)
+	defer l.Close()
+	for _, place := range []string{socket, "/proc", "/sys", "/dev/null", h.root, h.key, "/etc/shadow", "/home"} {
+		h.permit(func(_, alice map[string]any) { alice["bind"], alice["write"] = []any{place}, []any{place} })
 		for _, mode := range []string{"ro", "rw"} {
-			e := h.failure("add", "-f", h.jobFile(bind(place, mode)), "--yes")
-			if e.Exit == 0 || strings.Contains(string(e.ErrCode), "internal") {
-				h.t.Errorf("bind of %s, %s: %+v", place, mode, e)
+			d := h.failure("add", "-f", h.jobFile(bind(place, mode)), "--yes")
+			if sensitive := []jobspec.Code{jobspec.CodePathSensitive, jobspec.CodeBindSensitive, jobspec.CodePathUnreachable, jobspec.CodeBindOverCeiling, jobspec.CodeSpecMalformed}; !slices.Contains(sensitive, d.ErrCode) {
+				h.t.Errorf("bind of %s, %s: %+v", place, mode, d)
 			}
 		}
 	}
+	h.permit(func(_, alice map[string]any) { alice["read"], alice["bind"] = []any{beside}, []any{beside} })
+	h.must("add", "-f", h.jobFile(strings.Replace(bind(beside, "ro"), "name = \"m5\"", "name = \"m5b\"", 1)), "--yes")
+	if x := h.explain("m5b"); len(x.Opens.Write) != 0 || !slices.Contains(x.Opens.Read, beside) {
+		h.t.Errorf("explain of the bind opens %+v", x.Opens)
+	}
+	h.row("m5b", "succeeded", "")
 	h.must("add", "-f", h.jobFile(head+"[fs]\nread = [\""+beside+"\"]\n"), "--yes")
 	if says := h.text(h.row("m5", "succeeded", "")); !strings.Contains(says, "refused") {
 		h.t.Errorf("it says %q", says)
