@@ -100,7 +100,8 @@ func (a *App) sign(ctx context.Context, o signOptions, file string) error {
 	if !a.flags.json {
 		a.showProposal(p, owner{keyID: signer.KeyID(), signer: signer})
 	}
-	if err := a.confirm(o.yes, fmt.Sprintf("Sign with %s?", signer.KeyID())); err != nil {
+	question := fmt.Sprintf("Sign with %s?", signer.KeyID())
+	if err := a.confirmHere(o.yes, question, op); err != nil {
 		return err
 	}
 	sig, err := signer.Sign(ctx, p.namespace, raw)

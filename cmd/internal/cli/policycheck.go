@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -119,4 +120,21 @@ func judgedByPolicy(c jobspec.Check) bool {
 		return true
 	}
 	return c.Code == jobspec.CodePrincipalUnknown || c.Code == jobspec.CodePrincipalDisabled
+}
+
+// policyCode is judgedByPolicy for a record, which has codes and no steps.
+func policyCode(code jobspec.Code) bool {
+	for _, prefix := range []string{"policy_", "principal_", "cmd_", "env_"} {
+		if strings.HasPrefix(string(code), prefix) {
+			return true
+		}
+	}
+	switch code {
+	case jobspec.CodeSbxPlatformDisabled, jobspec.CodeTierOverCeiling, jobspec.CodeNetOverCeiling, jobspec.CodePathOverCeiling,
+		jobspec.CodeBindOverCeiling, jobspec.CodeSocketOverCeiling, jobspec.CodeCredentialOverCeiling, jobspec.CodeLimitOverCeiling,
+		jobspec.CodeTTLOverCeiling, jobspec.CodeIntervalTooShort, jobspec.CodeQuotaJobs, jobspec.CodeWeakerForbidden, jobspec.CodeWindowClosed,
+		jobspec.CodeRunAsForbidden, jobspec.CodeAskAtTrigger, jobspec.CodeAskAnswerStale:
+		return true
+	}
+	return false
 }

@@ -82,7 +82,7 @@ func (a *App) finishOp(ctx context.Context, svc api.Service, who owner, p propos
 	if !a.flags.json {
 		a.showProposal(p, who)
 	}
-	if err := a.confirm(yes, fmt.Sprintf("Sign with %s as %s?", who.keyID, p.op.Principal)); err != nil {
+	if err := a.confirmSigning(yes, fmt.Sprintf("Sign with %s as %s?", who.keyID, p.op.Principal), p.op); err != nil {
 		return err
 	}
 	sig, err := who.signer.Sign(ctx, p.namespace, p.bytes)

@@ -89,7 +89,7 @@ func (a *App) rebind(ctx context.Context, o rebindOptions, names []jobspec.Name)
 		if o.dryRun || !anySigned(all) {
 			return a.endRebind(all, o.dryRun && len(all) > 0)
 		}
-		if err := a.confirm(o.yes, fmt.Sprintf("Sign with %s as %s?", who.keyID, who.principal)); err != nil {
+		if err := a.confirmSigning(o.yes, fmt.Sprintf("Sign with %s as %s?", who.keyID, who.principal), opsOf(all)...); err != nil {
 			return err
 		}
 		err = a.submitRebound(ctx, svc, who, all)
@@ -98,6 +98,17 @@ func (a *App) rebind(ctx context.Context, o rebindOptions, names []jobspec.Name)
 		}
 		return err
 	})
+}
+
+// opsOf are the ops that will be signed.
+func opsOf(all []*rebound) []*jobspec.Op {
+	var ops []*jobspec.Op
+	for _, r := range all {
+		if len(r.Refused) == 0 {
+			ops = append(ops, r.proposal.op)
+		}
+	}
+	return ops
 }
 
 func anySigned(all []*rebound) bool {

@@ -185,7 +185,7 @@ func compareRun(row api.Run, after []api.Reason) (replayed, bool) {
 	case record.OutcomeSkipped, record.OutcomeMissed, record.OutcomeHeld:
 		return c, false
 	case record.OutcomeRefused:
-		if slices.ContainsFunc(row.Reasons, func(r api.Reason) bool { return r.Code.Class() != jobspec.ClassPolicy }) {
+		if slices.ContainsFunc(row.Reasons, func(r api.Reason) bool { return !policyCode(r.Code) }) {
 			return c, false
 		}
 		c.Before = "refuse"
