@@ -187,8 +187,8 @@ func (a *agentCLI) bypassed(args []string) string {
 	return ""
 }
 
-// innerOff gives the words that turn only the inner sandbox off.
-func (a *agentCLI) innerOff(args []string) string {
+// innerIsOff gives the words that turn only the inner sandbox off.
+func (a *agentCLI) innerIsOff(args []string) string {
 	for _, s := range a.inner {
 		if at := s.in(args); at != "" {
 			return at
@@ -209,8 +209,8 @@ func (a *agentCLI) innerOff(args []string) string {
 	return ""
 }
 
-// innerOn gives the words that ask for an inner sandbox.
-func (a *agentCLI) innerOn(args []string) string {
+// innerIsOn gives the words that ask for an inner sandbox.
+func (a *agentCLI) innerIsOn(args []string) string {
 	for _, s := range a.clash {
 		if at := s.in(args); at != "" {
 			return at

@@ -5,10 +5,6 @@ import (
 	"slices"
 )
 
-// innerSandboxOff is the word of policy.toml that lets an agent run with its
-// inner sandbox off.
-const innerSandboxOff = "off"
-
 // agents judges the agents that the command starts: whether they may run at all,
 // whether they fail on a question, and whether they can work in the sandbox.
 func (j *judge) agents() {
@@ -80,18 +76,18 @@ func agentVariables(name string) []string {
 // job does not have. Turning only that one off is an ask where the policy allows
 // it, and each record repeats it. It reports whether it asked.
 func (j *judge) innerSandbox(run agentRun) bool {
-	off := run.cli.innerOff(run.args)
+	off := run.cli.innerIsOff(run.args)
 	if run.cli.name == "gemini" && slices.Contains([]string{"false", "0", "no"}, j.spec.Env["GEMINI_SANDBOX"]) {
 		off = orElse(off, "GEMINI_SANDBOX="+j.spec.Env["GEMINI_SANDBOX"])
 	}
-	on := run.cli.innerOn(run.args)
+	on := run.cli.innerIsOn(run.args)
 	switch {
 	case off == "" && (on != "" || run.cli.mustOff):
 		j.agentRefused(run, "its inner sandbox cannot start inside ours, which has no user namespaces: "+run.cli.instead)
 		return false
 	case off == "":
 		return false
-	case j.in.Policy == nil || j.in.Policy.AgentInnerSandbox != innerSandboxOff:
+	case j.in.Policy == nil || j.in.Policy.AgentInnerSandbox != innerOff:
 		j.finding(Check{Code: CodeCmdBypassFlag, Layer: LayerManaged, Rule: "agent_inner_sandbox", Target: QuoteAll(run.words),
 			Detail: off + " turns the agent's inner sandbox off, and the policy does not allow that",
 			Remedy: "have agent_inner_sandbox = \"off\" written in policy.toml; our sandbox stays in any case"})

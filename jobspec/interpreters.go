@@ -25,6 +25,7 @@ type grammar struct {
 	firstIsCode  bool          // without file and code the first operand is program text, as in awk
 	plusOptions  bool          // words with + are options too
 	programStdin bool          // without an operand the program comes from standard input
+	foreign      bool          // a shell whose texts are not read here
 	dialect      shell.Dialect // what a shell reads
 }
 
@@ -102,7 +103,9 @@ func grammarNamed(name string) (*grammar, bool) {
 		return &grammar{value: "Fv", code: "e", file: "f", firstIsCode: true, exit: "V", long: map[string]optionKind{
 			"--version": exitOption, "--help": exitOption, "--posix": flagOption, "--file": fileOption, "--source": codeOption,
 			"--field-separator": valueOption, "--assign": valueOption, "--load": loadOption, "--include": loadOption}}, true
-	case "tclsh", "wish", "guile", "osascript", "pwsh", "cmd", "fish", "csh", "tcsh", "nu", "elvish", "xonsh", "irb", "ghci", "scala", "groovy", "jshell":
+	case "pwsh", "powershell", "cmd", "fish", "csh", "tcsh", "nu", "elvish", "xonsh", "osascript":
+		return &grammar{programStdin: true, foreign: true, exit: "V", long: map[string]optionKind{"--version": exitOption, "--help": exitOption}}, true
+	case "tclsh", "wish", "guile", "irb", "ghci", "scala", "groovy", "jshell":
 		return &grammar{programStdin: true, exit: "V", long: map[string]optionKind{"--version": exitOption, "--help": exitOption}}, true
 	}
 	return nil, false

@@ -20,8 +20,10 @@ func (r *reading) interpreter(g *grammar, words []string, c around) {
 	if v.module != "" {
 		r.unbound(baseName(words[0]) + " runs the module " + v.module + ", which no operand names as a file")
 	}
-	if v.unknown != "" {
+	if v.unknown != "" || g.foreign {
 		r.find(ruleOpaque, words)
+	}
+	if v.unknown != "" {
 		r.unbound("an option of " + baseName(words[0]) + " is unknown, so its operands are too")
 	}
 	if len(v.code) > 0 {

@@ -52,6 +52,7 @@ type Ruling interface {
 type Basis struct {
 	Verdicts jobspec.Verdicts
 	Weaker   []string
+	Notes    []string       // what the record repeats beside the weaker choices
 	Policy   jobspec.Digest // managed policy in force
 	SameUID  bool           // the job has the service's own uid
 }

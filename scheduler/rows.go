@@ -127,7 +127,7 @@ func (w rows) started(r *run, v Verified, b Basis, f record.Facts) *record.Leaf 
 
 // judged fills in who signed and what was decided.
 func judged(l *record.Leaf, v Verified, b Basis) {
-	l.Policy, l.SameUID, l.Weaker = b.Policy, b.SameUID, b.Weaker
+	l.Policy, l.SameUID, l.Weaker, l.Notes = b.Policy, b.SameUID, b.Weaker, b.Notes
 	if b.Verdicts != (jobspec.Verdicts{}) {
 		l.Verdicts = &b.Verdicts
 	}

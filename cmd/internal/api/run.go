@@ -45,6 +45,7 @@ type Run struct {
 	Denials      []Denial          `json:"denials"`
 	Verdicts     *jobspec.Verdicts `json:"verdicts,omitempty"`
 	Weaker       []string          `json:"weaker"`
+	Notes        []string          `json:"notes,omitempty"` // what else of the decision the record repeats
 	Resources    *Resources        `json:"resources,omitempty"`
 	Outputs      []Output          `json:"outputs"`
 	Leaf         int64             `json:"leaf"` // index of the final line, or of started
@@ -103,6 +104,7 @@ type Explanation struct {
 	Decision string            `json:"decision"` // allow or refuse
 	Verdicts jobspec.Verdicts  `json:"verdicts"`
 	Weaker   []string          `json:"weaker"`
+	Notes    []string          `json:"notes,omitempty"`
 	Checks   []jobspec.Check   `json:"checks"`
 	Opens    jobspec.Opens     `json:"opens"`
 	Coverage map[string]string `json:"coverage"`

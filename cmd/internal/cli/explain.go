@@ -77,7 +77,7 @@ func explainRun(ctx context.Context, svc api.Service, id string) (api.Explanatio
 	if err != nil {
 		return api.Explanation{}, err
 	}
-	x := api.Explanation{Job: r.Job, Run: r.Run, Decision: "refuse", Weaker: r.Weaker, Ended: &r}
+	x := api.Explanation{Job: r.Job, Run: r.Run, Decision: "refuse", Weaker: r.Weaker, Notes: r.Notes, Ended: &r}
 	if started(r) {
 		x.Decision = "allow"
 	}
@@ -119,6 +119,9 @@ func (a *App) printExplanation(x api.Explanation) {
 	a.printDecision(x.Decision, x.Checks)
 	for _, w := range x.Weaker {
 		a.line("reduces security: %s", w)
+	}
+	for _, n := range x.Notes {
+		a.line("note: %s", n)
 	}
 	a.printWords("it may", x.May)
 	a.printWords("it may not", x.MayNot)

@@ -110,7 +110,7 @@ type examination struct {
 func (x *examination) Decision() scheduler.Ruling { return x.x.Decision }
 
 func (x *examination) Basis() scheduler.Basis {
-	b := scheduler.Basis{Verdicts: x.x.Decision.Verdicts, Weaker: x.x.Decision.Weaker,
+	b := scheduler.Basis{Verdicts: x.x.Decision.Verdicts, Weaker: x.x.Decision.Weaker, Notes: x.x.Decision.Notes,
 		SameUID: !x.e.Site.System()}
 	if p := x.x.Input.Policy; p != nil {
 		b.Policy = p.Digest

@@ -81,7 +81,7 @@ func (e *Engine) sawPolicy(p *jobspec.Policy) error {
 // Explained tells a decision in the words of the interface.
 func Explained(op *jobspec.Op, d jobspec.Decision) api.Explanation {
 	out := api.Explanation{
-		Job: op.Job, Decision: "refuse", Verdicts: d.Verdicts, Weaker: orEmpty(d.Weaker), Checks: d.Checks,
+		Job: op.Job, Decision: "refuse", Verdicts: d.Verdicts, Weaker: orEmpty(d.Weaker), Notes: d.Notes, Checks: d.Checks,
 		Opens: jobspec.OpensOf(op), Coverage: op.Spec.Coverage, Summary: jobspec.Summary(op),
 		May: jobspec.May(op), MayNot: jobspec.MayNot(op),
 	}

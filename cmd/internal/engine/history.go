@@ -54,7 +54,7 @@ func (e *Engine) apiRun(row store.RunRow) api.Run {
 		ScheduledFor: stamp(first.Scheduled), StartedAt: stamp(last.StartedAt), EndedAt: stamp(last.EndedAt),
 		Trigger: string(first.Trigger), Signal: last.Signal, SlotCount: last.SlotCount,
 		Backend: first.Backend, Layers: orEmpty(first.Layers), Probe: first.Probe, SameUID: first.SameUID, UID: first.UID,
-		Verdicts: first.Verdicts, Weaker: orEmpty(first.Weaker), Denials: []api.Denial{}, Outputs: []api.Output{}, Leaf: row.Index(),
+		Verdicts: first.Verdicts, Weaker: orEmpty(first.Weaker), Notes: first.Notes, Denials: []api.Denial{}, Outputs: []api.Output{}, Leaf: row.Index(),
 	}
 	r.Principal = e.signer(row)
 	if first.Slot != nil {
