@@ -23,6 +23,7 @@ func TestUnattendedCases(t *testing.T) {
 	h.start("HERMES_EXEC_ASK=1", "HERMES_INTERACTIVE=1", "HERMES_YOLO_MODE=1", "CI=", "TERM=xterm", "SBXCRON_INTERACTIVE=1", "DEBIAN_FRONTEND=dialog")
 	showAll(t, h, []control{
 		{"102 explain says what the trigger does", explainSaysWhatTheTriggerDoes},
+		{"103 the same no again and again", theSameNoAgain},
 		{"105b one rule for every separator, one judgement for every run", judgedAlone},
 		{"105d silence is a no", silenceIsANo},
 		{"106 a word is refused at add, not at night", wordIsRefusedAtAdd},
@@ -31,6 +32,7 @@ func TestUnattendedCases(t *testing.T) {
 		{"111 114 115 a denial is no success and is told by the observer", denialIsNoSuccess},
 		{"112 an open standard input", openStandardInput},
 		{"117 118 a prompt that nobody sees", promptThatNobodySees},
+		{"120 121 helpers that ask, at any depth", helpersThatAsk},
 		{"124 a folder below another that is open", folderBelowAnother},
 	})
 }
@@ -57,6 +59,21 @@ func explainSaysWhatTheTriggerDoes(h *house) {
 	}
 	if n := h.starts(dir); n != 1 {
 		h.t.Errorf("the payload began %d times, want once", n)
+	}
+}
+
+// A program that does not understand a no is ended, long before it has filled a
+// disk with its tries.
+func theSameNoAgain(h *house) {
+	dir := h.script("u103", "i=0; while [ $i -lt 100000 ]; do sudo id; i=$((i+1)); done 2>/dev/null; echo over")
+	h.add("u103", dir, "read-only", "./job.sh")
+	begin := time.Now()
+	r := h.row("u103", "denied", "")
+	if took := time.Since(begin); took > 10*time.Second || strings.Contains(h.text(r), "over") {
+		h.t.Errorf("it took %s and says %q", took, h.text(r))
+	}
+	if len(r.Denials) != 1 || r.Denials[0].Code != jobspec.CodeEscSudo || r.Denials[0].Count < 5 || r.Denials[0].Count > 10000 {
+		h.t.Errorf("denials: %+v", r.Denials)
 	}
 }
 
@@ -165,6 +182,34 @@ func promptThatNobodySees(h *house) {
 		h.t.Errorf("a dialog without a terminal: %s after %s", r.Outcome, time.Since(begin))
 	}
 	h.row("u118", "timed_out", "")
+}
+
+// Programs that start others hand their surroundings on, so what asks is a no
+// however deep it lies, and no terminal is tried after it.
+func helpersThatAsk(h *house) {
+	dir := h.script("u120", `[ "$GIT_TERMINAL_PROMPT" = 0 ] && echo "no terminal"
+sh -c 'env nice "$GIT_ASKPASS" "Password for https://example.org:"' || echo "git: $?"
+sh -c 'env nice "$SSH_ASKPASS" "Enter passphrase:"' || echo "ssh: $?"
+su -c id </dev/null || echo "su: $?"`)
+	h.add("u120", dir, "read-only", "./job.sh")
+	begin := time.Now()
+	r := h.row("u120", "denied", "")
+	if took := time.Since(begin); took > 5*time.Second {
+		h.t.Errorf("it took %s", took)
+	}
+	says := h.text(r)
+	for _, want := range []string{"no terminal", "git: ", "ssh: ", "su: "} {
+		if !strings.Contains(says, want) {
+			h.t.Errorf("it says %q, which lacks %q", says, want)
+		}
+	}
+	var codes []jobspec.Code
+	for _, d := range r.Denials {
+		codes = append(codes, d.Code)
+	}
+	if !slices.Equal(codes, []jobspec.Code{jobspec.CodeAskAskpassGit, jobspec.CodeAskAskpassSSH, jobspec.CodeEscSu}) {
+		h.t.Errorf("denials: %+v", r.Denials)
+	}
 }
 
 // The folder that a job works in and the paths that it names are found by one
