@@ -2,6 +2,7 @@ package jobspec
 
 import (
 	"path"
+	"slices"
 	"strings"
 )
 
@@ -35,6 +36,52 @@ func PlanBinding(argv []string, script Script, files []string) BindPlan {
 	}
 	p.Coverage = coverage(r, script)
 	return p
+}
+
+// CoverageOf says for each kind of code and data of a spec how it is bound: by
+// hash, embedded in the signature, or not at all.
+func CoverageOf(s *Spec) map[string]string {
+	c := PlanBinding(s.Argv, s.Script, declaredFiles(s)).Coverage
+	for _, b := range s.Bound { // interpreters of a #! line are not in the command
+		if b.Role == RoleInterpreter || b.Role == RoleScript {
+			c[string(b.Role)] = "hash"
+		}
+	}
+	coverBinds(c, s.Bind, s.StateDir)
+	return c
+}
+
+// declaredFiles are the files that the owner listed.
+func declaredFiles(s *Spec) []string {
+	var all []string
+	for _, b := range s.Bound {
+		if b.Role == RoleFile {
+			all = append(all, b.Typed)
+		}
+	}
+	return all
+}
+
+// BindTargets are what a spec's command and declared files bind, to be looked up
+// once more.
+func (s *Spec) BindTargets() []BindTarget {
+	return PlanBinding(s.Argv, s.Script, declaredFiles(s)).Targets
+}
+
+// bindHint is what to type for a program whose code cannot be found from argv.
+func bindHint(words []string) string {
+	if len(words) == 0 {
+		return ""
+	}
+	file := map[string]string{"make": "Makefile", "gmake": "Makefile", "npm": "package.json", "npx": "package.json", "yarn": "package.json",
+		"pnpm": "package.json", "cargo": "Cargo.toml", "just": "justfile", "rake": "Rakefile", "ant": "build.xml", "mvn": "pom.xml"}[path.Base(words[0])]
+	switch {
+	case file != "":
+		return "declare what decides what runs with --file " + file + " (files in job.toml), or embed a script"
+	case strings.HasPrefix(path.Base(words[0]), "python") && slices.Contains(words, "-m"):
+		return "name the program's file in place of -m, declare its files with --file, or embed a script"
+	}
+	return ""
 }
 
 // coverage says for each kind of code how it is bound: by hash, embedded in the

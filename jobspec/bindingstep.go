@@ -39,7 +39,7 @@ func (j *judge) binding() {
 // bound once.
 func (j *judge) complete() {
 	if j.read.ambiguous != "" && !slices.ContainsFunc(j.spec.Bound, func(b Bound) bool { return b.Role == RoleFile }) {
-		j.no(CodeBindAmbiguous, "command", "%s", j.read.ambiguous)
+		j.finding(Check{Code: CodeBindAmbiguous, Target: "command", Detail: j.read.ambiguous, Remedy: bindHint(j.commandWords())})
 	}
 	for _, t := range j.read.targets {
 		if !slices.ContainsFunc(j.spec.Bound, func(b Bound) bool { return b.Role == t.Role && b.Typed == t.Typed }) {

@@ -30,7 +30,7 @@ func Resolve(d *Draft, f Facts) (*Op, error) {
 		return nil, err
 	}
 	created := InstantOf(f.Now)
-	return &Op{
+	op := &Op{
 		Type: OpType, Host: f.Host, Seq: f.Seq, Prev: f.Prev, Action: f.Action,
 		Job: d.Name, Revision: f.Revision,
 		Created: created, ApplyBefore: created.Add(orElse(f.ApplyFor, DefaultApplyFor)),
@@ -46,9 +46,11 @@ func Resolve(d *Draft, f Facts) (*Op, error) {
 			NetAllow: d.NetAllow, NetDeny: d.NetDeny, Forward: d.Forward, Sockets: d.Sockets,
 			Credentials: d.Credentials, Denials: resolveDenials(d), Backend: resolveBackend(d),
 			Weaker: d.Weaker, Notify: d.Notify, Policy: f.Policy,
-			Coverage: resolveCoverage(argv, d, f), Note: d.Note,
+			Note: d.Note,
 		},
-	}, nil
+	}
+	op.Spec.Coverage = CoverageOf(op.Spec)
+	return op, nil
 }
 
 func orElse[T comparable](v, def T) T {
@@ -151,12 +153,6 @@ func checkOpenings(d *Draft, f Facts) error {
 			Remedy: "name the top folder of a repository with --cwd"}
 	}
 	return nil
-}
-
-func resolveCoverage(argv []string, d *Draft, f Facts) map[string]string {
-	c := PlanBinding(argv, d.Script, d.Files).Coverage
-	coverBinds(c, f.Bind, d.StateDir)
-	return c
 }
 
 // resolveLimits writes the limit of the state folder out where there is one.

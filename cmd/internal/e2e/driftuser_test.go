@@ -41,3 +41,20 @@ func TestAnAccountThatMeansAnotherUserDoesNotRun(t *testing.T) {
 	write(string(passwd))
 	h.allowed("job")
 }
+
+// TestTheEnvironmentOfTheServiceReachesNoJob: what is set around the service
+// differs from start to start, and nothing of it is part of an approval.
+func TestTheEnvironmentOfTheServiceReachesNoJob(t *testing.T) {
+	h := newHouse(t)
+	dir := h.script("ws", "env | sort | grep -v ^SBXCRON_RUN=")
+	h.must("add", "env", "--schedule", never, "--yes", "--tier", "workspace", "--cwd", dir, "--env", "MODE=full", "--", "./job.sh")
+	var seen []string
+	for _, around := range [][]string{nil, {"MODE=other", "FOO=bar", "PYTHONPATH=/tmp", "ENV=/tmp/x", "PATH=/tmp:/usr/bin:/bin", "TZ=Asia/Tokyo", "LANG=de_DE"}} {
+		s := h.start(around...)
+		seen = append(seen, h.text(h.row("env", "succeeded", "")))
+		s.stop()
+	}
+	if seen[0] != seen[1] || !strings.Contains(seen[0], "MODE=full\n") {
+		t.Errorf("with another environment around the service the job sees\n%s\nand before\n%s", seen[1], seen[0])
+	}
+}

@@ -49,7 +49,7 @@ func (x *Examiner) lookAgain(ctx context.Context, s *jobspec.Spec) error {
 			return err
 		}
 	}
-	bound, err := x.bind(ctx, acct, jobspec.PlanBinding(s.Argv, s.Script, typedFiles(s)).Targets, where)
+	bound, err := x.bind(ctx, acct, s.BindTargets(), where)
 	if err != nil {
 		return err
 	}
@@ -58,16 +58,6 @@ func (x *Examiner) lookAgain(ctx context.Context, s *jobspec.Spec) error {
 		return err
 	}
 	s.Cwd, s.Bound, s.Bind = f.Cwd, f.Bound, f.Bind
+	s.Coverage = jobspec.CoverageOf(s)
 	return nil
-}
-
-// typedFiles are the files that the owner declared.
-func typedFiles(s *jobspec.Spec) []string {
-	var all []string
-	for _, b := range s.Bound {
-		if b.Role == jobspec.RoleFile {
-			all = append(all, b.Typed)
-		}
-	}
-	return all
 }
