@@ -164,6 +164,7 @@ const (
 	CodeWindowClosed   Code = "window_closed"
 	CodeRateLimited    Code = "rate_limited"
 	CodeBreakerOpen    Code = "breaker_open"
+	CodeBreakerLocked  Code = "breaker_locked"
 	CodeShutdown       Code = "shutdown"
 	CodeCanceled       Code = "canceled"
 	CodeCapacity       Code = "capacity"

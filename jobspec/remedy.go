@@ -141,6 +141,7 @@ var codeFacts = map[Code]codeFact{
 	CodeCoalesced:      {ClassBusy, "nothing to do; one run stands for all slots of that instant"},
 	CodeWindowClosed:   {ClassBusy, "wait for the window"},
 	CodeRateLimited:    {ClassBusy, "wait a moment and try again"},
+	CodeBreakerLocked:  {ClassPolicy, "the owner looks at the denials, repairs the job and signs enable or replace; that lifts the hold"},
 	CodeBreakerOpen:    {ClassBusy, "look at the denials, repair the job, then release it"},
 	CodeShutdown:       {ClassUnavailable, "start the service again"},
 	CodeCanceled:       {ClassOther, "nothing to do; somebody canceled the run"},

@@ -15,10 +15,10 @@ import (
 // process is called after its interpreter (comm), and AT_EXECFN is the
 // interpreter's path or descriptor.
 func (o Order) drawCommand(b *Blueprint) error {
-	role, typed := jobspec.RoleExecutable, ""
+	role, typed := jobspec.RoleExecutable, "" // of an embedded script too: its interpreter is what is executed
 	switch {
 	case o.Spec.Script.Body != "":
-		role, typed = jobspec.RoleInterpreter, o.Spec.Script.Interpreter
+		typed = o.Spec.Script.Interpreter
 		b.Argv = append([]string{typed, ScriptPath}, o.Spec.Argv...)
 	case len(o.Spec.Argv) > 0:
 		typed = o.Spec.Argv[0]

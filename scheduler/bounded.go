@@ -18,6 +18,7 @@ const (
 	maxReasons = 16
 	maxDenials = 32
 	maxText    = 160
+	maxTarget  = 200 // of a denial: denials.expected names it exactly
 )
 
 // bounded cuts what is too much and repairs what is not UTF-8, which the
@@ -37,14 +38,16 @@ func bounded(l *record.Leaf) *record.Leaf {
 	}
 	for i := range l.Denials {
 		d := &l.Denials[i]
-		d.Target, d.Rule, d.Certainty = short(d.Target), short(d.Rule), short(d.Certainty)
+		d.Target, d.Rule, d.Certainty = shortTo(d.Target, maxTarget), short(d.Rule), short(d.Certainty)
 	}
 	return l
 }
 
-func short(s string) string {
-	if len(s) > maxText {
-		s = s[:maxText-3] + "..."
+func short(s string) string { return shortTo(s, maxText) }
+
+func shortTo(s string, most int) string {
+	if len(s) > most {
+		s = s[:most-3] + "..."
 	}
 	return strings.Map(func(r rune) rune {
 		if r < ' ' || r == utf8.RuneError {

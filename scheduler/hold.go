@@ -1,6 +1,7 @@
 package scheduler
 
 import (
+	"fmt"
 	"maps"
 
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -11,6 +12,10 @@ import (
 // held row each. What runs goes on. It counts at once, and for good when the
 // error is nil. Holding a held job is a *Refusal.
 func (s *Scheduler) Hold(job jobspec.Name, by record.Requester, why Remark) error {
+	return s.hold(job, Hold{By: by}, why)
+}
+
+func (s *Scheduler) hold(job jobspec.Name, h Hold, why Remark, reasons ...record.Reason) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	s.mu.Lock()
@@ -18,12 +23,17 @@ func (s *Scheduler) Hold(job jobspec.Name, by record.Requester, why Remark) erro
 		s.mu.Unlock()
 		return refusal(jobspec.CodeJobHeld, "the job is held already")
 	}
-	s.holds[job] = Hold{By: by, At: s.o.Clock.Now()}
+	h.At = s.o.Clock.Now()
+	s.holds[job] = h
 	key := s.table.KeyOf(job)
 	s.mu.Unlock()
-	row := s.rows.manual(record.Held, key, by)
-	row.Run, row.Text = why.ID, why.Text
-	return s.write(row)
+	row := s.rows.manual(record.Held, key, h.By)
+	row.Run, row.Text, row.Reasons = why.ID, why.Text, reasons
+	if err := s.write(bounded(row)); err != nil {
+		return err
+	}
+	s.noteBreaker(row)
+	return nil
 }
 
 // holdForLooking holds the job of a run that left a protected name behind: the
@@ -48,23 +58,30 @@ type Remark struct {
 }
 
 // Release ends a hold; slots from now on start again. It counts once the row is
-// durable. Releasing a job that nobody holds is a *Refusal.
+// durable. Releasing a job that nobody holds is a *Refusal, and so is releasing
+// one that the breaker has held too often.
 func (s *Scheduler) Release(job jobspec.Name, by record.Requester) error {
 	s.tick() // what was due under the hold is held
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	s.mu.Lock()
-	_, held := s.holds[job]
+	h, held := s.holds[job]
+	locked := h.Why == jobspec.CodeBreakerOpen && s.breaker(job).locked(h.At)
 	key := s.table.KeyOf(job)
 	s.mu.Unlock()
 	if !held {
 		return refusal(jobspec.CodeJobUnknown, "nobody holds the job")
 	}
-	if err := s.write(s.rows.manual(record.Released, key, by)); err != nil {
+	if locked {
+		return refusal(jobspec.CodeBreakerLocked, fmt.Sprintf("the breaker has held the job %d times within %s", BreakerTrips, BreakerWindow))
+	}
+	row := s.rows.manual(record.Released, key, by)
+	if err := s.write(row); err != nil {
 		return err
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.breaker(job).Note(row)
 	delete(s.holds, job)
 	return nil
 }

@@ -52,6 +52,9 @@ func (s *Scheduler) settle(r *run, final *record.Leaf) {
 	if final != nil && s.write(final) != nil {
 		final = nil
 	}
+	if final != nil {
+		s.noteBreaker(final)
+	}
 	for {
 		s.flush(r)
 		s.mu.Lock()

@@ -3,6 +3,7 @@ package scheduler
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -25,6 +26,10 @@ func (s *Scheduler) open() error {
 	if err != nil {
 		return fmt.Errorf("read holds: %w", err)
 	}
+	breakers, err := s.o.History.Breakers()
+	if err != nil {
+		return fmt.Errorf("read denied runs: %w", err)
+	}
 	began, err := s.o.History.OpenRuns()
 	if err != nil {
 		return fmt.Errorf("read open runs: %w", err)
@@ -40,6 +45,7 @@ func (s *Scheduler) open() error {
 	for job, h := range holds {
 		s.holds[job] = h
 	}
+	maps.Copy(s.breakers, breakers)
 	s.mu.Unlock()
 	if err := s.load(true); err != nil {
 		return err
@@ -100,6 +106,7 @@ func (s *Scheduler) change(entries []Entry, first bool) ([]*record.Leaf, error) 
 		}
 	}
 	s.overtake(entries)
+	rows = append(rows, s.liftSigned(entries)...)
 	for job := range s.problems {
 		if !inForce[job] {
 			delete(s.problems, job)

@@ -17,6 +17,7 @@ type Entry struct {
 	Anchor   time.Time // created of that op, from which intervals are counted
 	Since    time.Time // when this host accepted the op that put it in force; slots up to then are not due
 	Until    time.Time // when it ceased to be in force; zero while it is
+	Signed   time.Time // when the owner's last signature for it was accepted, where that is after Since
 }
 
 // Jobs lists what the chain puts in force.
@@ -106,10 +107,11 @@ type Finisher interface {
 	Seal(run string, end record.End) (Sealed, error)
 }
 
-// Hold is an operator's "not now" for one job.
+// Hold is an operator's "not now" for one job, or the service's own.
 type Hold struct {
-	By record.Requester
-	At time.Time
+	By  record.Requester
+	At  time.Time
+	Why jobspec.Code // breaker_open where the breaker took it, "" for an operator's
 }
 
 // History answers from the ledger.
@@ -122,6 +124,8 @@ type History interface {
 	OpenRuns() ([]*record.Leaf, error)
 	// Holds are the held rows without a slot that no released row follows.
 	Holds() (map[jobspec.Name]Hold, error)
+	// Breakers are made from all rows, in their order, by Breaker.Note.
+	Breakers() (map[jobspec.Name]*Breaker, error)
 }
 
 // Refusal says why something did not start. It is data for the record, and also

@@ -176,6 +176,7 @@ func (s *Scheduler) finish(r *run, end record.End) *record.Leaf {
 		end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeAuditUnavailable, Target: "output", Detail: err.Error()})
 	}
 	s.holdForLooking(r, end)
+	s.breakAfter(r, end)
 	return s.rows.finished(r, s.haltOf(r), end, sealed)
 }
 
@@ -222,7 +223,7 @@ func (s *Scheduler) haltedLocked(r *run) *record.Leaf {
 	case held && len(r.due.Slots) > 0:
 		return s.rows.heldRun(r, hold)
 	case held:
-		return s.rows.refused(r, Verified{}, Basis{}, record.Reason{Code: jobspec.CodeJobHeld, Target: string(r.key.Job)})
+		return s.rows.refused(r, Verified{}, Basis{}, record.Reason{Code: hold.code(), Target: string(r.key.Job)})
 	}
 	return nil
 }

@@ -69,6 +69,7 @@ type Scheduler struct {
 	broken   error // why no more rows can be written
 	table    Timetable
 	holds    map[jobspec.Name]Hold
+	breakers map[jobspec.Name]*Breaker
 	live     map[jobspec.Name]*run // from due until the final row is durable
 	queue    queue
 	free     int
@@ -97,7 +98,7 @@ func New(o Options) (*Scheduler, error) {
 	return &Scheduler{
 		o: o, rows: rows{origin: o.Origin, now: o.Clock.Now},
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), kill: make(chan struct{}), opened: make(chan struct{}),
-		holds: map[jobspec.Name]Hold{}, live: map[jobspec.Name]*run{}, problems: map[jobspec.Name]Problem{},
+		holds: map[jobspec.Name]Hold{}, breakers: map[jobspec.Name]*Breaker{}, live: map[jobspec.Name]*run{}, problems: map[jobspec.Name]Problem{},
 		free: o.MaxParallel,
 	}, nil
 }

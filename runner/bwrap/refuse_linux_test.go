@@ -39,7 +39,7 @@ func canaryJob(t *testing.T, b *Backend) (plan *runner.Plan, file string) {
 		t.Fatal(err)
 	}
 	set, err := pin.Open(t.Context(), pin.Account{UID: a.UID, GID: a.GID, Drop: a.Drop}, []pin.Request{
-		{Use: jobspec.UseBound, Role: jobspec.RoleInterpreter, Path: real}, {Use: jobspec.UseCwd, Path: dir}}, pin.Options{})
+		{Use: jobspec.UseBound, Role: jobspec.RoleExecutable, Path: real}, {Use: jobspec.UseCwd, Path: dir}}, pin.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +47,7 @@ func canaryJob(t *testing.T, b *Backend) (plan *runner.Plan, file string) {
 	seen := set.Observation(0)
 	spec := &jobspec.Spec{
 		Script: jobspec.Script{Interpreter: shell, Body: "echo ran > canary; sleep 300"}, Cwd: jobspec.Place{Path: dir},
-		Bound:  []jobspec.Bound{{Role: jobspec.RoleInterpreter, Typed: shell, Real: real, Size: seen.Size, SHA256: seen.SHA256}},
+		Bound:  []jobspec.Bound{{Role: jobspec.RoleExecutable, Typed: shell, Real: real, Size: seen.Size, SHA256: seen.SHA256}},
 		Limits: jobspec.Limits{TimeoutSeconds: 20, PIDs: 16, OpenFiles: 64, TmpBytes: 1 << 20},
 	}
 	plan, err = runner.PlanUnsigned(permit.New(), runner.Order{Job: "canary", Tier: jobspec.Workspace, Net: jobspec.NetNone, Spec: spec,

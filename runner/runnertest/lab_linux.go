@@ -145,9 +145,6 @@ func (l *Lab) plan(j Job) (p *runner.Plan, out *kept, done func(), err error) {
 	if j.typed != "" {
 		typed = j.typed
 	}
-	if j.body != "" {
-		role = jobspec.RoleInterpreter
-	}
 	bound, err := j.bound(jobspec.Bound{Role: role, Typed: typed, Real: real})
 	if err != nil {
 		return nil, nil, nil, err

@@ -107,10 +107,22 @@ func (l *Ledger) Holds() (map[jobspec.Name]scheduler.Hold, error) {
 	for _, row := range l.Rows() {
 		switch {
 		case row.Kind == record.Held && row.Slot == nil:
-			holds[row.Job] = scheduler.Hold{By: *row.RequestedBy, At: record.ParseStamp(row.Time)}
+			holds[row.Job] = scheduler.HoldOf(row)
 		case row.Kind == record.Released:
 			delete(holds, row.Job)
 		}
 	}
 	return holds, nil
+}
+
+// Breakers implements scheduler.History.
+func (l *Ledger) Breakers() (map[jobspec.Name]*scheduler.Breaker, error) {
+	all := map[jobspec.Name]*scheduler.Breaker{}
+	for _, row := range l.Rows() {
+		if all[row.Job] == nil {
+			all[row.Job] = &scheduler.Breaker{}
+		}
+		all[row.Job].Note(row)
+	}
+	return all, nil
 }

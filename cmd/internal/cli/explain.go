@@ -165,7 +165,10 @@ func (a *App) printEnd(r *api.Run) {
 		a.line("measured inside before it started: %s", strings.Join(r.Layers, ", "))
 	}
 	for _, d := range r.Denials {
-		a.line("stopped: %s %s, %s, %d times", d.Code, d.Target, d.Certainty, d.Count)
+		a.line("stopped: %s %s, %s, %d times, first at %s%s", d.Code, d.Target, d.Certainty, d.Count, d.FirstAt, expectedMark(d))
+		if remedy := d.Code.Remedy(); remedy != "" && !d.Expected {
+			a.line("         do: %s", remedy)
+		}
 	}
 	if len(r.Denials) > 0 {
 		a.line("nobody was asked: the answer to every request for more is no")

@@ -67,7 +67,7 @@ func classWords(c jobspec.Class) string {
 	case jobspec.ClassBusy:
 		return "busy; try again"
 	case jobspec.ClassDenied:
-		return "you may not do that; run --wait: ended 0, but something was denied"
+		return "you may not do that; run --wait: ended 0 or was ended, and something was denied"
 	case jobspec.ClassConfig:
 		return "configuration or policy file is missing, unsafe or wrong"
 	default:

@@ -169,9 +169,17 @@ func why(r api.Run) string {
 		words = append(words, string(x.Code))
 	}
 	for _, d := range r.Denials {
-		words = append(words, string(d.Code)+" "+d.Target)
+		words = append(words, string(d.Code)+" "+d.Target+expectedMark(d))
 	}
 	return strings.Join(words, ", ")
+}
+
+// expectedMark tells a denial that the owner expects from one that counts.
+func expectedMark(d api.Denial) string {
+	if d.Expected {
+		return " (expected)"
+	}
+	return ""
 }
 
 // pointInTime reads RFC 3339, or a span before now. The empty text is no time.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -86,8 +87,7 @@ func runError(r api.Run) error {
 	}
 	e := api.New(jobspec.CodeInternal, fmt.Sprintf("run %s of job %q: %s", r.Run, r.Job, outcomeWords(r)))
 	e.ErrCode, e.Exit, e.Class, e.Help = codeRunEnded, jobspec.ClassOther.Exit(), string(jobspec.ClassOther), runHint(r)
-	if len(r.Reasons) > 0 {
-		code := r.Reasons[0].Code
+	if code := firstCause(r); code != "" {
 		e.ErrCode, e.Exit, e.Class = code, code.Class().Exit(), string(code.Class())
 		if remedy := code.Remedy(); remedy != "" {
 			e.Help = remedy
@@ -95,6 +95,28 @@ func runError(r api.Run) error {
 	}
 	e.Job, e.Reasons = r.Job, r.Reasons
 	return e
+}
+
+// firstCause is the code that says most about a run: a reason, else the first
+// denial that nobody expected.
+func firstCause(r api.Run) jobspec.Code {
+	if len(r.Reasons) > 0 {
+		return r.Reasons[0].Code
+	}
+	for _, d := range r.Denials {
+		if !d.Expected && r.Outcome == string(record.OutcomeDenied) {
+			return d.Code
+		}
+	}
+	return ""
+}
+
+// endedForDenials reports whether the run was ended because of what it was
+// denied: its signal is ours then, and says nothing of the job.
+func endedForDenials(r api.Run) bool {
+	return slices.ContainsFunc(r.Reasons, func(x api.Reason) bool {
+		return x.Code == jobspec.CodeDenialKilled || x.Code == jobspec.CodeDenialLoop
+	})
 }
 
 func runHint(r api.Run) string {
@@ -112,6 +134,8 @@ func endStatus(r api.Run) int {
 		return exitTimedOut
 	case r.Outcome == string(record.OutcomeLost):
 		return exitNotStarted
+	case endedForDenials(r):
+		return jobspec.ClassDenied.Exit()
 	case r.Signal != "":
 		return exitSignal + signalNumber(r.Signal)
 	case r.ExitCode != nil && *r.ExitCode != 0:

@@ -228,11 +228,9 @@ func (h history) Holds() (map[jobspec.Name]scheduler.Hold, error) {
 	}
 	out := make(map[jobspec.Name]scheduler.Hold, len(holds))
 	for job, l := range holds {
-		hold := scheduler.Hold{At: record.ParseStamp(l.Time)}
-		if l.RequestedBy != nil {
-			hold.By = *l.RequestedBy
-		}
-		out[job] = hold
+		out[job] = scheduler.HoldOf(l)
 	}
 	return out, nil
 }
+
+func (h history) Breakers() (map[jobspec.Name]*scheduler.Breaker, error) { return h.e.Breakers() }

@@ -59,6 +59,7 @@ func (w *intervalWalk) take(op jobspec.Op, state *store.State, at time.Time) {
 	}
 	if i := w.open[op.Job]; i != nil {
 		if op.Action == jobspec.Enable {
+			i.Signed = at
 			return // it was in force already
 		}
 		i.Until = at
@@ -164,4 +165,20 @@ func (e *Engine) Holds() (map[jobspec.Name]*record.Leaf, error) {
 		return nil
 	})
 	return held, err
+}
+
+// Breakers are what the ledger says of denied runs, by job.
+func (e *Engine) Breakers() (map[jobspec.Name]*scheduler.Breaker, error) {
+	all := map[jobspec.Name]*scheduler.Breaker{}
+	err := e.history.Scan(0, func(l store.Leaf) error {
+		switch l.Kind {
+		case record.Finished, record.Held, record.Released:
+			if all[l.Job] == nil {
+				all[l.Job] = &scheduler.Breaker{}
+			}
+			all[l.Job].Note(l.Leaf)
+		}
+		return nil
+	})
+	return all, err
 }

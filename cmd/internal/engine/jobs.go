@@ -265,6 +265,9 @@ func (e *Engine) holdOf(name jobspec.Name) *api.Hold {
 	if l.RequestedBy != nil {
 		h.ByUID = l.RequestedBy.UID
 	}
+	if len(l.Reasons) > 0 {
+		h.Reason = string(l.Reasons[0].Code) + ": " + l.Reasons[0].Detail
+	}
 	if l.Run != "" {
 		h.Reason, _ = e.Outputs.Text(l.Run) // gone once it was pruned
 	}
