@@ -133,7 +133,7 @@ var codeFacts = map[Code]codeFact{
 	CodeSbxSelftestFailed:   {ClassSandbox, "run doctor; the sandbox did not hold what the plan promises, so nothing was started"},
 	CodeSbxSetupFailed:      {ClassSandbox, "run doctor and look at the detail of the record"},
 	CodeSbxResource:         {ClassBusy, "free memory, processes or disk space"},
-	CodeSbxProxyFailed:      {ClassSandbox, "run doctor; without its proxy a job gets no network"},
+	CodeSbxProxyFailed:      {ClassSandbox, "run the job again; when it happens again, look at memory and limits of the service: the helper that the record names ended"},
 
 	CodeJobHeld:        {ClassBusy, "release the job when the reason for the hold is gone"},
 	CodeMissedSkipped:  {ClassBusy, "nothing to do; the next slot is due as usual"},

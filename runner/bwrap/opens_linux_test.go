@@ -157,3 +157,40 @@ func TestOpensFromThreadsAndChildrenUnderStormsOfSignals(t *testing.T) {
 	}
 	t.Log(said)
 }
+
+// BenchmarkSupervisor tells what a supervisor adds to the building of a sandbox.
+func BenchmarkSupervisor(b *testing.B) {
+	backend, err := New(Options{RunDir: b.TempDir(), Now: time.Now})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer backend.Close()
+	for _, supervised := range []bool{false, true} {
+		plan, _ := pythonJob(b, backend, "pass\n", supervised)
+		b.Run(fmt.Sprintf("supervised=%t", supervised), func(b *testing.B) {
+			for b.Loop() {
+				armed, err := backend.Prepare(b.Context(), plan)
+				if err != nil {
+					b.Fatal(err)
+				}
+				armed.Discard()
+			}
+		})
+	}
+}
+
+// What is answered counts against the job's own limit of open files.
+func TestTheLimitOfOpenFilesHoldsForAnswers(t *testing.T) {
+	said := pythonRun(t, open(t), `
+import errno, os
+held = []
+try:
+    while True: held.append(os.open("job.py", os.O_RDONLY | os.O_CLOEXEC))
+except OSError as e: print(errno.errorcode[e.errno], len(held) + 3)
+os.close(held.pop())
+print(os.get_inheritable(os.open("job.py", os.O_RDONLY | os.O_CLOEXEC)))
+`, true)
+	if said != "EMFILE 64\nFalse\n" {
+		t.Error(said)
+	}
+}
