@@ -111,14 +111,15 @@ func (j *judge) span(c Ceiling) {
 }
 
 // windows: a run starts only inside one window of each list. Nothing starts at
-// add, so there it does not count.
+// add, so there it does not count; explain speaks of the next slot.
 func (j *judge) windows(c Ceiling) {
 	if j.phase == PhaseAdd || j.phase == PhaseApply {
 		return
 	}
+	at := orElse(j.in.At, j.in.Host.Now)
 	for _, list := range c.Windows {
-		if !slices.ContainsFunc(list, func(w Window) bool { return w.Holds(j.in.Host.Now, j.in.Host.Zone) }) {
-			j.no(CodeWindowClosed, windowsText(list), "windows of %s do not hold %s", j.op.Principal, InstantOf(j.in.Host.Now))
+		if !slices.ContainsFunc(list, func(w Window) bool { return w.Holds(at, j.in.Host.Zone) }) {
+			j.no(CodeWindowClosed, windowsText(list), "windows of %s do not hold %s", j.op.Principal, InstantOf(at))
 		}
 	}
 }

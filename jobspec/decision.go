@@ -1,6 +1,9 @@
 package jobspec
 
-import "fmt"
+import (
+	"fmt"
+	"time"
+)
 
 // Phase is who asks for a decision. It is the only difference between the
 // callers of Decide.
@@ -36,11 +39,12 @@ type Input struct {
 	Paths     []Observation // nil at PhaseApply
 	Sensitive []Sensitive
 	Sandbox   Sandbox
-	Schedule  error // what the calendar says against the schedule, nil for none
-	Gap       int64 // smallest interval of the schedule in seconds, 0 when unknown
-	Audit     error // why no durable record can be written, nil for none
-	Held      bool  // explain and trigger only
-	Jobs      int64 // jobs of the principal in force, this one not counted; add and apply only
+	Schedule  error     // what the calendar says against the schedule, nil for none
+	Gap       int64     // smallest interval of the schedule in seconds, 0 when unknown
+	Audit     error     // why no durable record can be written, nil for none
+	Held      bool      // explain and trigger only
+	At        time.Time // when the run would start; zero: Host.Now
+	Jobs      int64     // jobs of the principal in force, this one not counted; add and apply only
 }
 
 // Check is one finding, good or bad. Check by check a decision is readable.

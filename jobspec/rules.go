@@ -3,7 +3,6 @@ package jobspec
 import (
 	"fmt"
 	"path"
-	"regexp"
 	"regexp/syntax"
 	"slices"
 	"strings"
@@ -156,21 +155,6 @@ func mayBeSystem(glob string) bool {
 	return slices.ContainsFunc([]string{"/usr/", "/bin/", "/sbin/"}, func(folder string) bool {
 		return strings.HasPrefix(fixed, folder) || strings.HasPrefix(folder, fixed)
 	})
-}
-
-// Matches reports whether the token is the argument. A pattern is anchored at
-// both ends; one that cannot be compiled matches nothing, and CheckRule refuses it.
-func (t Token) Matches(arg string) bool {
-	switch {
-	case t.Any:
-		return true
-	case t.Alt != nil:
-		return slices.Contains(t.Alt, arg)
-	case t.Re != "":
-		re, err := regexp.Compile(`\A(?:` + t.Re + `)\z`)
-		return err == nil && re.MatchString(arg)
-	}
-	return t.Literal == arg
 }
 
 func (t Token) text() string {

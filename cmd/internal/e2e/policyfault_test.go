@@ -252,3 +252,41 @@ func TestAConfThatOthersWriteRefusesAddAndTrigger(t *testing.T) {
 		t.Errorf("policy check: exit %d\n%s%s", r.code, r.out, r.err)
 	}
 }
+
+// A run starts inside a window only; explain speaks of the next slot, which may
+// lie in one when now does not.
+func TestAWindowRefusesTheRunAndNotTheExplanationOfTheNextSlot(t *testing.T) {
+	h := newHouse(t)
+	path := h.root + "/conf/policy.toml"
+	h.must("add", "j", "--schedule", "0 0 1 1 *", "--timezone", "UTC", "--cwd", h.script("ws", "true"), "--tier", "workspace", "--yes", "--", "./job.sh")
+	now := time.Now().UTC()
+	away := now.Add(6*time.Hour).Format("15:04") + "-" + now.Add(7*time.Hour).Format("15:04")
+	windows := func(list string) {
+		t.Helper()
+		add := rewrite(func(s string) string { return strings.Replace(s, "max_ttl =", "windows = "+list+"\nmax_ttl =", 1) })
+		if err := add(h, path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	good, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.start()
+	windows(`["00:00-00:01", "` + away + `"]`)
+	if now.Hour() != 0 || now.Minute() > 1 {
+		if r := h.run("run", "j", "--wait"); r.code != 125 || !strings.Contains(r.err, "window_closed") {
+			t.Errorf("outside: exit %d\n%s", r.code, r.err)
+		}
+	}
+	if x := item[api.Explanation](h, "explain", "j"); x.Decision != "allow" {
+		t.Errorf("the next slot lies in a window, and %s", explained(x))
+	}
+	h.repair(path, good)
+	windows(`["12:00-13:00"]`)
+	if x := item[api.Explanation](h, "explain", "j"); x.Decision != "refuse" || !strings.Contains(explained(x), "window_closed") {
+		t.Errorf("the next slot lies in none, and %s", explained(x))
+	}
+	h.repair(path, good)
+	h.must("run", "j", "--wait")
+}

@@ -50,6 +50,9 @@ func ExplainUnverified(v Verified) api.Explanation {
 func (e *Engine) Examine(ctx context.Context, phase jobspec.Phase, v Verified, uid int) (*examine.Examination, error) {
 	s := examine.Subject{Op: v.Op, Signed: v.Signed, Identity: v.Refused, IdentityDetail: v.Detail, Hold: e.ClockHold(), State: e.stateName(v.Op.Job)}
 	s.Held = phase == jobspec.PhaseExplain && e.isHeld(v.Op.Job) // a trigger is stopped by the scheduler before it looks
+	if next := nextAfter(shown{v.Job, v.Op}, e.Now()); phase == jobspec.PhaseExplain && next != nil {
+		s.At = *next
+	}
 	if phase == jobspec.PhaseTrigger && e.ledger == nil {
 		s.Audit = e.chainErr
 	}
