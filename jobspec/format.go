@@ -58,3 +58,22 @@ func (l Limits) Each(f func(name string, n int64)) {
 		}
 	}
 }
+
+// Of is a limit by the name of its signed field, 0 for a name that is none.
+func (l Limits) Of(name string) int64 {
+	for _, f := range limitFields() {
+		if f.name == name {
+			return *f.value(&l)
+		}
+	}
+	return 0
+}
+
+// Set gives a limit by the name of its signed field a value.
+func (l *Limits) Set(name string, n int64) {
+	for _, f := range limitFields() {
+		if f.name == name {
+			*f.value(l) = n
+		}
+	}
+}

@@ -7,10 +7,8 @@ func May(op *Op) []string {
 	}
 	s := op.Spec
 	may := []string{"run " + mainCommand(s) + " without anybody there, on its schedule or when an operator asks"}
-	may = append(may, "use the system's own programs and libraries, a private home and tmp that are gone after the run, and nothing else of the machine but:")
-	for _, o := range OpensOf(op).Lines() {
-		may = append(may, o)
-	}
+	may = append(may, "use the system's own programs and libraries, and a private home and tmp that are gone after the run")
+	may = append(may, OpensOf(op).Lines()...)
 	if op.Tier == Scratch {
 		may = append(may, "write a work folder of its own, which is empty at the start and gone after the run")
 	}
@@ -28,7 +26,7 @@ func MayNot(op *Op) []string {
 	}
 	not := []string{"ask: there is no terminal, and every question gets no at once",
 		"get more rights: sudo and set-user-ID programs do nothing for it",
-		"see sbxcron's own files, keys and socket, other homes, /run or /sys"}
+		"see anything else of the machine: sbxcron's own files, keys and socket, other homes, /run or /sys"}
 	switch {
 	case op.Tier < Workspace && len(op.Spec.Write) == 0:
 		not = append(not, "change any file of the machine")

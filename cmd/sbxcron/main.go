@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/cli"
+	"github.com/sbxcron/sbxcron/cmd/internal/sweep"
 	"github.com/sbxcron/sbxcron/cmd/internal/ui"
 	"github.com/sbxcron/sbxcron/runner/pin"
 	"github.com/sbxcron/sbxcron/runner/supervise"
@@ -21,6 +22,7 @@ func main() {
 	pin.ChildMain()
 	supervise.ChildMain()
 	witness.ChildMain()
+	sweep.ChildMain() // and so is the child that removes what a try has made
 	version := cli.BuildVersion()
 	app := &cli.App{
 		UI:       ui.System(),

@@ -27,7 +27,7 @@ type draftFlags struct {
 }
 
 // besideFile are the flags that may stand beside -f: they are not about the job.
-var besideFile = []string{"from", "key", "principal", "answer", "yes", "dry-run", "out", "root", "json", "quiet"}
+var besideFile = []string{"from", "key", "principal", "answer", "yes", "dry-run", "out", "suggest", "root", "json", "quiet"}
 
 func (d *draftFlags) register(f *pflag.FlagSet) {
 	j := &d.draft
@@ -57,6 +57,11 @@ func (d *draftFlags) register(f *pflag.FlagSet) {
 
 // read makes the draft, and the folder that its relative names begin at.
 func (d *draftFlags) read(cmd *cobra.Command, args []string) (*jobspec.Draft, string, error) {
+	return d.readNamed(cmd, args, "")
+}
+
+// readNamed takes otherwise for the name of a job that has none.
+func (d *draftFlags) readNamed(cmd *cobra.Command, args []string, otherwise string) (*jobspec.Draft, string, error) {
 	dash := cmd.ArgsLenAtDash()
 	words, command := args, []string(nil)
 	if dash >= 0 {
@@ -64,6 +69,9 @@ func (d *draftFlags) read(cmd *cobra.Command, args []string) (*jobspec.Draft, st
 	}
 	if d.file != "" {
 		return d.readFile(cmd.Flags(), words, command)
+	}
+	if len(words) == 0 && otherwise != "" {
+		words = []string{otherwise}
 	}
 	if len(words) != 1 {
 		return nil, "", usageError("give one NAME, then flags, then -- and the command")

@@ -67,7 +67,7 @@ func classWords(c jobspec.Class) string {
 	case jobspec.ClassBusy:
 		return "busy; try again"
 	case jobspec.ClassDenied:
-		return "you may not do that; run --wait: ended 0 or was ended, and something was denied"
+		return "you may not do that; run --wait and try: ended 0 or was ended, and something was denied"
 	case jobspec.ClassConfig:
 		return "configuration or policy file is missing, unsafe or wrong"
 	default:
@@ -75,7 +75,7 @@ func classWords(c jobspec.Class) string {
 	}
 }
 
-// runWaitCodes are the statuses that only run --wait has.
+// runWaitCodes are the statuses that only run --wait and try have.
 var runWaitCodes = [...]struct{ status, words string }{
 	{"124", "the job ran out of time"},
 	{"125", "the job did not start, or nobody saw how it ended; the error says why"},
@@ -89,7 +89,7 @@ func exitCodesText() string {
 	for _, c := range jobspec.Classes() {
 		fmt.Fprintf(&b, "%-6d %-12s %s\n", c.Exit(), c, classWords(c))
 	}
-	b.WriteString("\nrun --wait ends with the job's own status, and besides\n\n")
+	b.WriteString("\nrun --wait and try end with the job's own status, and besides\n\n")
 	for _, r := range runWaitCodes {
 		fmt.Fprintf(&b, "%-6s %s\n", r.status, r.words)
 	}

@@ -33,6 +33,7 @@ type installation struct {
 	keyRef    string
 	runAs     []string
 	users     []string
+	policy    []byte // nil: the usual first policy
 	now       time.Time
 }
 
@@ -134,7 +135,10 @@ func (i installation) prepare(ctx context.Context, again bool) (store.Entry, err
 // writeConf writes the files of CONF, host first. What an administrator has put
 // there before is not written over.
 func (i installation) writeConf(host jobspec.HostID, allowed []byte, again bool) error {
-	policy := jobtoml.WritePolicy(jobtoml.NewPolicy{Principal: i.principal, RunAs: i.runAs, Users: i.users})
+	policy := i.policy
+	if policy == nil {
+		policy = jobtoml.WritePolicy(jobtoml.NewPolicy{Principal: i.principal, RunAs: i.runAs, Users: i.users})
+	}
 	write := safefile.Create
 	if again {
 		write = safefile.Write

@@ -28,6 +28,9 @@ type Ports struct {
 	Key func(ctx context.Context, s keysource.Source) (keysource.Signer, error)
 	// Probes are what doctor looks at.
 	Probes func(ctx context.Context, root string) (doctor.Facts, error)
+	// Trial makes a throw-away folder below root, or where no job reaches. Nil
+	// where nothing runs.
+	Trial func(root string) (*Trial, error)
 	// Daemon runs the service until ctx ends.
 	Daemon func(ctx context.Context, o DaemonOptions) error
 }

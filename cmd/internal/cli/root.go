@@ -57,7 +57,7 @@ func readingCommands(a *App) []*cobra.Command {
 }
 
 func operatorCommands(a *App) []*cobra.Command {
-	return []*cobra.Command{newRun(a), newCancel(a), newHold(a), newRelease(a)}
+	return []*cobra.Command{newRun(a), newTry(a), newCancel(a), newHold(a), newRelease(a)}
 }
 
 func otherCommands(a *App) []*cobra.Command {

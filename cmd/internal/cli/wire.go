@@ -32,6 +32,7 @@ func Wire(version string, now func() time.Time) Ports {
 		Key:     func(ctx context.Context, s keysource.Source) (keysource.Signer, error) { return s.Open(ctx) },
 		Probes:  w.probes,
 		Daemon:  w.daemonPort(),
+		Trial:   w.trialPort(),
 	}
 }
 

@@ -27,3 +27,6 @@ func bootID() string { return "" }
 
 // daemonPort is no service: jobs run on linux only.
 func (w wiring) daemonPort() func(context.Context, DaemonOptions) error { return nil }
+
+// trialPort makes no place: jobs run on linux only.
+func (w wiring) trialPort() func(string) (*Trial, error) { return nil }

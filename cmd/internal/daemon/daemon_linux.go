@@ -93,10 +93,11 @@ func Run(ctx context.Context, o Options, signals <-chan os.Signal) error {
 
 type daemon struct {
 	Options
-	svc     *Service
-	sandbox Sandbox
-	outputs *store.Outputs
-	sched   *scheduler.Scheduler
+	attended bool // nothing is due by itself: see Attend
+	svc      *Service
+	sandbox  Sandbox
+	outputs  *store.Outputs
+	sched    *scheduler.Scheduler
 }
 
 func (d *daemon) open() error {
@@ -137,8 +138,12 @@ func (d *daemon) openScheduler() error {
 	if err != nil {
 		return err
 	}
+	jobs := scheduler.Jobs(p)
+	if d.attended {
+		jobs = untimed{}
+	}
 	d.sched, err = scheduler.New(scheduler.Options{
-		Jobs: p, Verifier: p, Examiner: p, Ledger: d.Parts.Ledger(p), Finisher: p, History: history{d.svc.Engine},
+		Jobs: jobs, Verifier: p, Examiner: p, Ledger: d.Parts.Ledger(p), Finisher: p, History: history{d.svc.Engine},
 		Clock: clock, Alarm: d.Parts.Alarm(clock), After: time.After, Random: rand.Reader,
 		Origin:      scheduler.Origin{Host: host, Boot: BootID(), Version: d.Version, PID: int64(os.Getpid()), Self: requester(d.Site.UID)},
 		MaxParallel: d.MaxParallel, Drain: d.Drain, Log: d.Log,
