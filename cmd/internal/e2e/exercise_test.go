@@ -72,10 +72,10 @@ ls /tmp >/dev/null && echo listed
 // refused by their name. In the one that is done the job sees its own root.
 func onlyBackendsThatHoldAreTaken(h *house) {
 	backend := func(word string) string { return plain("e3x") + "[backend]\nany_of = [\"" + word + "\"]\n" }
-	for _, word := range []string{"local", "none", "host"} {
+	for _, word := range []string{"local", "none"} {
 		h.refusedFile(jobspec.CodeSbxBackendMissing, backend(word))
 	}
-	for _, word := range []string{"docker", "podman", "ssh", "apptainer", "landlock"} {
+	for _, word := range []string{"docker", "ssh", "landlock"} {
 		if e := h.refusedFile(jobspec.CodeSpecFieldLater, backend(word)); e.Exit != 65 {
 			h.t.Errorf("%s: %+v", word, e)
 		}
