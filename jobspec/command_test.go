@@ -307,7 +307,7 @@ func TestVariables(t *testing.T) {
 		"1A": effectDeny, "A=B": effectDeny, "SBXCRON_JOB": effectDeny, "IS_SANDBOX": effectDeny, "Bash_Env": effectDeny, "IFS": effectDeny,
 		"GLIBC_TUNABLES": effectDeny, "MALLOC_CHECK_": effectDeny,
 		"PYTHONPATH": effectAsk, "npm_ExecPath": effectAsk, "GIT_DIR": effectAsk, "https_proxy": effectAsk, "MAVEN_OPTS": effectAsk, "EDITOR": effectAsk,
-		"RIPGREP_CONFIG_PATH": effectAsk, "GOFLAGS": effectAsk,
+		"RIPGREP_CONFIG_PATH": effectDeny, "X_CONFIG_PATH": effectAsk, "GOFLAGS": effectAsk, "CONDA_ALWAYS_YES": effectAsk, "GOOSE_MODE": effectDeny,
 	} {
 		if got := envEffect(name, "x"); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
