@@ -7,14 +7,17 @@ import (
 	"encoding/pem"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/client"
 	"github.com/sbxcron/sbxcron/cmd/internal/config"
 	"github.com/sbxcron/sbxcron/cmd/internal/doctor"
 	"github.com/sbxcron/sbxcron/cmd/internal/examine"
+	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/store"
 	"github.com/sbxcron/sbxcron/store/safefile"
 )
@@ -67,6 +70,31 @@ func fileFacts(site config.Site) []doctor.FileFact {
 			err = f.Close()
 		}
 		facts = append(facts, doctor.FileFact{Path: file, Err: unlessForeign(site, err)})
+	}
+	return append(facts, policyFacts(site)...)
+}
+
+// policyFacts are the faults of the policy's files, as a decision would find
+// them; how policy.toml itself lies there was looked at before.
+func policyFacts(site config.Site) []doctor.FileFact {
+	set, err := site.PolicySet(0)
+	refused, ok := errors.AsType[*config.Error](err)
+	switch {
+	case err == nil:
+		return ownerFacts(site, set)
+	case ok && refused.Path == site.Dirs.Policy() && refused.Reason != jobspec.CodePolicyParse && refused.Reason != jobspec.CodePolicySchema && refused.Reason != jobspec.CodePolicySelftest:
+		return nil
+	}
+	return []doctor.FileFact{{Path: site.Dirs.Policy(), Err: unlessForeign(site, err)}}
+}
+
+func ownerFacts(site config.Site, set *config.PolicySet) []doctor.FileFact {
+	var facts []doctor.FileFact
+	for _, who := range slices.Sorted(maps.Keys(set.Policy.Owners)) {
+		if o := set.Policy.Owners[who]; o.Reason != "" {
+			path := filepath.Join(site.Conf, config.OwnerDir, string(who)+".toml")
+			facts = append(facts, doctor.FileFact{Path: path, Err: ownError(o.Reason, o.Reason.Class(), o.Reason.Remedy(), "%s", o.Detail)})
+		}
 	}
 	return facts
 }

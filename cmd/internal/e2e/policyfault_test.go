@@ -210,6 +210,9 @@ func TestTighteningAndLooseningNeedNoNewSignature(t *testing.T) {
 	refused("tier_over_ceiling")
 	put("owner.d/alice.toml", "[principals.alice]\nmax_tear = \"scratch\"\n")
 	refused("policy_schema")
+	if r := h.run("doctor"); r.code != 3 || !strings.Contains(r.out, "max_tear") {
+		t.Errorf("doctor: exit %d\n%s", r.code, r.out)
+	}
 	put("owner.d/alice.toml", "[[rules]]\nid = \"mine\"\neffect = \"deny\"\nwhy = \"not today\"\nname = \"job.sh\"\n")
 	refused("cmd_denied_rule")
 	put("owner.d/alice.toml", "[[rules]]\nid = \"mine\"\neffect = \"allow\"\nwhy = \"fine\"\nname = \"job.sh\"\n")
