@@ -210,5 +210,9 @@ func (b Bind) words() string {
 	if b.Live() {
 		how = "as it is at each run"
 	}
-	return fmt.Sprintf("%s at %s, %s: a %s of uid %d, %s", Quote(b.Source), Quote(b.Target), Quote(b.Mode), escape(string(b.Kind)), b.UID, how)
+	kind := escape(string(b.Kind))
+	if b.Kind == KindRegular {
+		kind = "regular file"
+	}
+	return fmt.Sprintf("%s at %s, %s: a %s of uid %d, %s", Quote(b.Source), Quote(b.Target), Quote(b.Mode), kind, b.UID, how)
 }

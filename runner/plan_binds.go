@@ -6,7 +6,8 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec"
 )
 
-// drawBinds draws host paths at places that only the sandbox has. A file that is
+// drawBinds draws host paths at places that only the sandbox has, whose names
+// nothing on the host can move. A file that is
 // only read is the bytes that were approved; everything else is what the pinned
 // descriptor is.
 func (o Order) drawBinds(b *Blueprint) error {
@@ -39,7 +40,7 @@ func (o Order) drawBytes(b *Blueprint, bind jobspec.Bind, at string) error {
 		if err != nil {
 			return err
 		}
-		m := Mount{Kind: PinnedRO, Dst: at, Src: ob.Real, Pin: i, Size: ob.Size, What: ob.SHA256, Own: true}
+		m := Mount{Kind: PinnedRO, Dst: at, Src: ob.Real, Pin: i, Size: ob.Size, What: ob.SHA256}
 		if o.Pins.Sealed(i) {
 			m.Kind, m.Perm = Copy, 0o555
 		}
@@ -63,7 +64,7 @@ func (o Order) drawLive(b *Blueprint, bind jobspec.Bind, at string) error {
 	if bind.Mode == jobspec.BindRW {
 		kind, inDir, ofFile = PinnedRW, Write, WriteFile
 	}
-	b.mount(Mount{Kind: kind, Dst: at, Src: ob.Real, Pin: i, Own: true})
+	b.mount(Mount{Kind: kind, Dst: at, Src: ob.Real, Pin: i})
 	if ob.Kind == jobspec.KindRegular {
 		b.grant(at, ofFile)
 		return nil
@@ -88,7 +89,7 @@ func (o Order) drawState(b *Blueprint) error {
 	if ob.Kind != jobspec.KindDir || ob.UID != o.Account.UID {
 		return refuse(jobspec.CodeStateUnusable, ob.Real, "state folder %q is not a folder of uid %d", ob.Real, o.Account.UID)
 	}
-	b.mount(Mount{Kind: PinnedRW, Dst: StateDir, Src: ob.Real, Pin: i, Own: true})
+	b.mount(Mount{Kind: PinnedRW, Dst: StateDir, Src: ob.Real, Pin: i})
 	b.grant(StateDir, Write)
 	return nil
 }

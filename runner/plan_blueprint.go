@@ -128,7 +128,6 @@ type Mount struct {
 	Perm  uint32
 	Size  int64
 	What  jobspec.Digest // of the bytes, for Copy, Data and pinned files
-	Own   bool           // Dst is a name of the sandbox alone, which nothing on the host can move
 }
 
 // Right is what landlock grants below a path. The zero value grants nothing.

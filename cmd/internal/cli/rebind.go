@@ -84,7 +84,7 @@ func (a *App) rebind(ctx context.Context, o rebindOptions, names []jobspec.Name)
 			return err
 		}
 		if !a.flags.json {
-			a.showRebound(all, who)
+			a.showRebound(all, who, o.dryRun)
 		}
 		if o.dryRun || !anySigned(all) {
 			return a.endRebind(all, o.dryRun && len(all) > 0)

@@ -9,7 +9,7 @@ import (
 // showRebound tells what changed and what is about to be signed, on one screen.
 // Of a single job the whole summary stands below; of several only what differs,
 // since everything else is what the owner signed before.
-func (a *App) showRebound(all []*rebound, who owner) {
+func (a *App) showRebound(all []*rebound, who owner, dryRun bool) {
 	signed := 0
 	for _, r := range all {
 		a.note("job %s", r.Job)
@@ -33,6 +33,8 @@ func (a *App) showRebound(all []*rebound, who owner) {
 	switch {
 	case len(all) == 0:
 		a.say("nothing changed since it was signed")
+	case dryRun:
+		a.say("nothing was signed, nothing was stored")
 	case signed == 1 && len(all) == 1:
 		a.showProposal(all[0].proposal, who)
 	case signed > 0:

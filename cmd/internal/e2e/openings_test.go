@@ -167,6 +167,9 @@ func TestAStateFolderSurvivesRunsAndGoesWithItsJob(t *testing.T) {
 	}
 	h.job("keeps", `cat "$STATE_DIRECTORY/count"`, "--state-dir")
 	h.row("keeps", "failed", "") // another job of that name begins empty
+	if r := h.run("audit", "verify"); r.code != 0 {
+		t.Errorf("audit verify: exit %d\n%s%s", r.code, r.out, r.err)
+	}
 }
 
 func TestAStateFolderOverItsLimitKeepsTheJobFromStarting(t *testing.T) {
