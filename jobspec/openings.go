@@ -10,7 +10,7 @@ const (
 
 // ruleGitCommit asks before a job may commit: what it writes into .git is read
 // by every later git command of whoever works there.
-var ruleGitCommit = floorRule{"floor.git_commit", effectAsk, CodeFsDeniedProtected, "the job may write into .git, but for config, hooks, info and modules"}
+var ruleGitCommit = floorRule{"floor.git_commit", effectAsk, CodeFsDeniedProtected, "the job may write into .git, but for what names programs or other places, such as config and hooks"}
 
 // openingAsks collects the questions that openings raise, beside those of the
 // command.

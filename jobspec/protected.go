@@ -25,9 +25,12 @@ const GitCommit = "commit"
 // appear, where fs.git is "commit": they say which programs git runs (config,
 // hooks, info/attributes with its filters) or where git looks for these
 // (commondir and worktrees name other folders, modules hold repositories with
-// configs and hooks of their own, config.worktree is a second config).
+// configs and hooks of their own, config.worktree is a second config, remotes and
+// branches are old forms of remotes), or are lists of commands that git goes on
+// with when a person says --continue (rebase-merge, rebase-apply).
 func ProtectedGitNames() []string {
-	return []string{"config", "hooks", "info", "modules", "config.worktree", "commondir", "worktrees"}
+	return []string{"config", "hooks", "info", "modules", "config.worktree", "commondir", "worktrees", "remotes", "branches",
+		"rebase-merge", "rebase-apply"}
 }
 
 // mayCreateNames are the names that fs.may_create can list.

@@ -197,9 +197,9 @@ func gitCreated(l *Lab) error {
 		return err
 	}
 	must(os.RemoveAll(cwd + "/.git/info"))
-	j := shell("mkdir .git/info; echo /tmp > .git/commondir; mkdir .git/modules; echo x > .git/harmless").in(jobspec.Workspace, cwd)
+	j := shell("mkdir .git/info; echo /tmp > .git/commondir; mkdir .git/modules; echo x > .git/harmless; mkdir .git/rebase-merge; echo 'exec true' > .git/rebase-merge/git-rebase-todo").in(jobspec.Workspace, cwd)
 	j.git, j.mayCreate = jobspec.GitCommit, []string{".git/modules"}
-	return l.deniedFor(j, cwd+"/.git/info", cwd+"/.git/commondir")
+	return l.deniedFor(j, cwd+"/.git/info", cwd+"/.git/commondir", cwd+"/.git/rebase-merge")
 }
 
 func gitFile(l *Lab) error {
