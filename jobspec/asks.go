@@ -101,7 +101,7 @@ func (j *judge) consent() {
 		if slices.ContainsFunc(j.spec.Answers, func(b Answer) bool { return b.AskID == a.ID }) {
 			code = CodeAskAnswerStale
 		}
-		j.finding(Check{Code: code, Layer: a.Layer, Rule: a.Rule, Target: a.ID, Detail: a.Question})
+		j.finding(Check{Code: code, Layer: a.Layer, Rule: a.Rule, Target: a.ID, Detail: a.Lines()[0]})
 	}
 	for _, b := range j.spec.Answers {
 		if !slices.ContainsFunc(j.asks, func(a Ask) bool { return a.ID == b.AskID }) {

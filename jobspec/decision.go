@@ -43,6 +43,7 @@ type Input struct {
 	Gap       int64     // smallest interval of the schedule in seconds, 0 when unknown
 	Audit     error     // why no durable record can be written, nil for none
 	Held      bool      // explain and trigger only
+	HeldFor   Code      // of the hold, "" for job_held
 	At        time.Time // when the run would start; zero: Host.Now
 	Jobs      int64     // jobs of the principal in force, this one not counted; add and apply only
 }

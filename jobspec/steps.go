@@ -254,6 +254,6 @@ func (j *judge) schedule() {
 		j.no(CodeScheduleInvalid, "schedule", "%v", j.in.Schedule)
 	}
 	if j.in.Held && (j.phase == PhaseTrigger || j.phase == PhaseExplain) {
-		j.no(CodeJobHeld, string(j.op.Job), "somebody holds the job")
+		j.finding(Check{Code: orElse(j.in.HeldFor, CodeJobHeld), Target: string(j.op.Job)})
 	}
 }

@@ -128,8 +128,8 @@ func HoldOf(l *record.Leaf) Hold {
 	return h
 }
 
-// code is the reason that the slots of a held job get.
-func (h Hold) code() jobspec.Code {
+// Code is the reason that the slots of a held job get.
+func (h Hold) Code() jobspec.Code {
 	if h.Why == "" {
 		return jobspec.CodeJobHeld
 	}

@@ -53,6 +53,22 @@ func (s *Service) IsHeld(job jobspec.Name) bool {
 	return held
 }
 
+// HeldFor is the reason that the triggers of a held job get, "" for none.
+func (s *Service) HeldFor(job jobspec.Name) jobspec.Code {
+	sched, err := s.scheduler()
+	if err == nil {
+		if h, held := sched.Holds()[job]; held {
+			return h.Code()
+		}
+		return ""
+	}
+	holds, _ := s.Holds() // damage is told of by Problems
+	if l := holds[job]; l != nil {
+		return scheduler.HoldOf(l).Code()
+	}
+	return ""
+}
+
 // heldBy says whose hold is on a job.
 func (s *Service) heldBy(job jobspec.Name) (uid int, held bool) {
 	sched, err := s.scheduler()

@@ -84,6 +84,22 @@ func (p shipped) under(c condition, env []string, args ...string) *service {
 	return s
 }
 
+// on calls it on a machine of the condition and waits for its end.
+func (p shipped) on(c condition, args ...string) result {
+	p.h.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "/proc/self/exe", append([]string{"--root", p.h.root}, args...)...)
+	var out, errs bytes.Buffer
+	cmd.Dir, cmd.Stdout, cmd.Stderr = p.h.dir, &out, &errs
+	cmd.Env = []string{c.env(), envProgram + "=" + p.path}
+	err := cmd.Run()
+	if ctx.Err() != nil {
+		p.h.t.Fatalf("%q hangs\n%s%s", args, out.String(), errs.String())
+	}
+	return result{exitCode(err), out.String(), errs.String()}
+}
+
 // commands lists every command of the tree, hidden ones too.
 func commands() []*cobra.Command {
 	app := &cli.App{UI: &ui.Streams{}, Now: time.Now, Getenv: os.Getenv, Version: "e2e", Platform: "linux"}

@@ -120,6 +120,7 @@ func TestWalkOfFlagsAndJobKeysStartsNothing(t *testing.T) {
 		}
 		w.runFlags(c)
 		s.kill()
+		w.tryFlags(c)
 		w.daemonFlags(c)
 	}
 	w.unstarted(len(jobs) * len(machines()))
@@ -130,7 +131,7 @@ func TestWalkOfFlagsAndJobKeysStartsNothing(t *testing.T) {
 func (w walker) everyFlag() int {
 	n := 0
 	for _, c := range commands() {
-		if c.Name() == "daemon" || c.Name() == "run" {
+		if c.Name() == "daemon" || c.Name() == "run" || c.Name() == "try" {
 			continue // with each condition
 		}
 		for _, f := range flagsOf(c) {
@@ -201,6 +202,32 @@ func (w walker) runFlags(c condition) {
 					continue // prints, and asks for nothing
 				}
 				w.refused(c.name+", run "+set, nil, "run", "job", set)
+			}
+		}
+	}
+}
+
+// tryFlags runs try itself on the machine: it is its own service.
+func (w walker) tryFlags(c condition) {
+	w.h.t.Helper()
+	for _, cmd := range commands() {
+		if cmd.Name() != "try" {
+			continue
+		}
+		for i, f := range append(flagsOf(cmd), flagsOf(cmd.Root())...) {
+			if f.Name == "help" {
+				continue // prints, and asks for nothing
+			}
+			for _, word := range share(i) {
+				set := "--" + f.Name + "=" + word
+				args := []string{"try", "--cwd", w.dir, "--tier", "workspace"}
+				if os.Getuid() == 0 {
+					args = append(args, "--run-as", jobUser)
+				}
+				r := w.on(c, append(args, set, "--", "./job.sh")...)
+				if n := w.h.starts(w.dir); r.code == 0 || n != 0 {
+					w.h.t.Fatalf("%s, try %s: exit %d, the payload began %d times\n%s%s", c.name, set, r.code, n, r.out, r.err)
+				}
 			}
 		}
 	}

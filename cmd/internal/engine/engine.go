@@ -50,7 +50,8 @@ type Engine struct {
 type Live interface {
 	IsRunning(run string) bool
 	IsHeld(job jobspec.Name) bool
-	Changed() // the chain has changed
+	HeldFor(job jobspec.Name) jobspec.Code // the reason of that hold, "" for none
+	Changed()                              // the chain has changed
 }
 
 func (e *Engine) raise(t time.Time) {

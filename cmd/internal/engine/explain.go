@@ -49,7 +49,9 @@ func ExplainUnverified(v Verified) api.Explanation {
 // Examine gathers the facts about a verified op and decides.
 func (e *Engine) Examine(ctx context.Context, phase jobspec.Phase, v Verified, uid int) (*examine.Examination, error) {
 	s := examine.Subject{Op: v.Op, Signed: v.Signed, Identity: v.Refused, IdentityDetail: v.Detail, Hold: e.ClockHold(), State: e.stateName(v.Op.Job)}
-	s.Held = phase == jobspec.PhaseExplain && e.isHeld(v.Op.Job) // a trigger is stopped by the scheduler before it looks
+	if phase == jobspec.PhaseExplain { // a trigger is stopped by the scheduler before it looks
+		s.Held, s.HeldFor = e.isHeld(v.Op.Job), e.heldFor(v.Op.Job)
+	}
 	if next := nextAfter(shown{v.Job, v.Op}, e.Now()); phase == jobspec.PhaseExplain && next != nil {
 		s.At = *next
 	}

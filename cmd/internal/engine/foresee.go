@@ -84,7 +84,7 @@ func (e *Engine) firstBlocker(ctx context.Context, name jobspec.Name) (record.Re
 	}
 	defer x.Close()
 	for _, c := range x.Decision.Refusals() {
-		if c.Code != jobspec.CodeJobHeld {
+		if c.Code != jobspec.CodeJobHeld && c.Code != jobspec.CodeBreakerOpen {
 			return record.Reason{Code: c.Code, Layer: c.Layer, Rule: c.Rule, Target: c.Target, Detail: c.Detail}, nil
 		}
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner/statedir"
+	"github.com/sbxcron/sbxcron/scheduler"
 	"github.com/sbxcron/sbxcron/scheduler/calendar"
 	"github.com/sbxcron/sbxcron/store"
 )
@@ -196,6 +197,18 @@ func (e *Engine) isHeld(name jobspec.Name) bool {
 	}
 	held, _ := e.Holds() // damage is told of by Problems; what lies before it counts
 	return held[name] != nil
+}
+
+// heldFor is the reason that a held job's triggers get, "" where it is not held.
+func (e *Engine) heldFor(name jobspec.Name) jobspec.Code {
+	if l := e.attached(); l != nil {
+		return l.HeldFor(name)
+	}
+	holds, _ := e.Holds() // damage is told of by Problems; what lies before it counts
+	if l := holds[name]; l != nil {
+		return scheduler.HoldOf(l).Code()
+	}
+	return ""
 }
 
 // find returns one job that was not removed.

@@ -59,6 +59,7 @@ type Subject struct {
 	IdentityDetail string
 	Jobs           int64 // the principal's other jobs in force
 	Held           bool
+	HeldFor        jobspec.Code
 	At             time.Time // when the run would start; zero: now
 	Hold           bool      // clock_hold
 	State          string    // name of the job's state folder, "" before it was added
@@ -84,7 +85,7 @@ func (x *Examiner) Examine(ctx context.Context, phase jobspec.Phase, s Subject, 
 func (x *Examiner) common(phase jobspec.Phase, s Subject) jobspec.Input {
 	in := jobspec.Input{
 		Op: s.Op, Signed: s.Signed, Identity: s.Identity, IdentityDetail: s.IdentityDetail,
-		Host: x.host(s.Hold), Held: s.Held, At: s.At, Audit: s.Audit, Jobs: s.Jobs,
+		Host: x.host(s.Hold), Held: s.Held, HeldFor: s.HeldFor, At: s.At, Audit: s.Audit, Jobs: s.Jobs,
 	}
 	x.readPolicy(&in)
 	if s.Op.Spec != nil {
