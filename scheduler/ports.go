@@ -70,6 +70,9 @@ type Examination interface {
 	// Prepare builds the sandbox up to its barrier. It is called after a yes
 	// only. An error that is a *Refusal gives the reason for the record.
 	Prepare(ctx context.Context, run string) (Armed, error)
+	// Again decides once more over the same files, by the policy of this moment.
+	// It is called when the sandbox stands; Basis then says what it went by.
+	Again() (Ruling, error)
 	// Close lets the files go. It is called once, after Release or Discard; a
 	// run that was released goes on.
 	Close()

@@ -148,6 +148,9 @@ func (s *Scheduler) release(r *run, v Verified, exam *openExam, armed Armed) *re
 			armed.Discard()
 		}
 	}()
+	if row := s.lastLook(r, v, exam); row != nil {
+		return row
+	}
 	if row := s.decideToStart(r); row != nil {
 		return row
 	}

@@ -35,6 +35,7 @@ func (j *Jobs) Entries() ([]scheduler.Entry, error) {
 type Sandbox struct {
 	Refuse  func(job jobspec.Name) []jobspec.Check
 	Prepare func(ctx context.Context, job jobspec.Name) error
+	Again   func(job jobspec.Name) []jobspec.Check // what a last look finds
 	Release func(job jobspec.Name) error
 	Payload func(p *Process) record.End
 	Clock   scheduler.Clock
@@ -97,6 +98,12 @@ func (e *examination) Allowed() bool              { return len(e.refusals) == 0 
 func (e *examination) Refusals() []jobspec.Check  { return e.refusals }
 func (e *examination) Basis() scheduler.Basis     { return scheduler.Basis{SameUID: true} }
 func (e *examination) Close()                     { e.sandbox.count(&e.sandbox.closed) }
+func (e *examination) Again() (scheduler.Ruling, error) {
+	if hook := e.sandbox.Again; hook != nil {
+		e.refusals = append(e.refusals, hook(e.job)...)
+	}
+	return e, nil
+}
 func (e *examination) Prepare(ctx context.Context, run string) (scheduler.Armed, error) {
 	if hook := e.sandbox.Prepare; hook != nil {
 		if err := hook(ctx, e.job); err != nil {

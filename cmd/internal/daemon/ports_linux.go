@@ -97,6 +97,8 @@ func (u unverified) Prepare(context.Context, string) (scheduler.Armed, error) {
 	return nil, &scheduler.Refusal{Reason: record.Reason{Code: jobspec.CodeIdentityUnproven}}
 }
 
+func (u unverified) Again() (scheduler.Ruling, error) { return u, nil }
+
 func (u unverified) Close() {}
 
 // examination is one decision with its open files.
@@ -134,6 +136,14 @@ func (x *examination) Prepare(ctx context.Context, run string) (scheduler.Armed,
 	release := x.release
 	x.release = func() {} // the run has the uid from here on
 	return armedRun{armed, release, x.stateCheck()}, nil
+}
+
+// Again decides once more, by the policy as it is now.
+func (x *examination) Again() (scheduler.Ruling, error) {
+	if err := x.e.Again(x.x); err != nil {
+		return nil, refusalOf(err)
+	}
+	return x.x.Decision, nil
 }
 
 // account is the kernel identity of the run: that of the opened files.

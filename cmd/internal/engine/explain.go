@@ -69,6 +69,14 @@ func (e *Engine) Examine(ctx context.Context, phase jobspec.Phase, v Verified, u
 	return x, nil
 }
 
+// Again brings the decision of x up to date with the policy of this moment.
+func (e *Engine) Again(x *examine.Examination) error {
+	if !e.Examiner.Again(x) {
+		return nil
+	}
+	return e.sawPolicy(x.Input.Policy)
+}
+
 // sawPolicy remembers the serial of a policy that decided something, so that an
 // older one is refused from then on.
 func (e *Engine) sawPolicy(p *jobspec.Policy) error {

@@ -255,6 +255,25 @@ func (x *Examiner) policy() (*jobspec.Policy, error) {
 	return x.Site.Policy(p.PolicySerial)
 }
 
+// Again reads the policy once more and, where any of its files changed, decides
+// anew over what e holds open. It reports whether it did.
+func (x *Examiner) Again(e *Examination) bool {
+	in := e.Input
+	in.Policy, in.PolicyErr, in.PolicyMsg = nil, "", ""
+	x.readPolicy(&in)
+	if in.Policy != nil && e.Input.Policy != nil && in.Policy.Digest == e.Input.Policy.Digest && sameOwner(in.Policy, e.Input.Policy, e.Op.Principal) {
+		return false
+	}
+	e.Input, e.Decision = in, jobspec.Decide(jobspec.PhaseTrigger, in)
+	return true
+}
+
+// sameOwner reports whether the file that a principal keeps is the same in both.
+func sameOwner(a, b *jobspec.Policy, who jobspec.Principal) bool {
+	x, y := a.Owners[who], b.Owners[who]
+	return x.Digest == y.Digest && x.Reason == y.Reason
+}
+
 // Replay judges an op under another policy, or at another time, by what the
 // policy says alone: files, sandbox and record are not looked at.
 func (x *Examiner) Replay(op *jobspec.Op, p *jobspec.Policy, at time.Time) jobspec.Decision {
