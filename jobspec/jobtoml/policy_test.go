@@ -245,3 +245,36 @@ func TestAllProblemsOfAPolicyAreTold(t *testing.T) {
 		t.Errorf("%v", all)
 	}
 }
+
+// Whatever stands in a file, it is read or refused with a code, and as a file that
+// narrows it grants nothing that policy.toml would not.
+func FuzzReadPolicy(f *testing.F) {
+	f.Add([]byte(wholePolicy))
+	f.Add([]byte("serial = 1\n[[rules]]\nargs = [[{re={}}]]\n"))
+	f.Add([]byte("rules = [{ args = [{ any = true }, \"\"] }]\nserial = 1\n"))
+	f.Add([]byte("serial = 1\n[principals.alice]\nwindows = [\"Mon 24:00-\"]\nrequire = {}\n"))
+	base, err := ReadPolicy([]byte(wholePolicy))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		for _, who := range []jobspec.Principal{"", "alice"} {
+			p, problems := PolicyProblems("policy.d/x.toml", who, data)
+			for _, e := range problems {
+				if !e.Reason.Known() {
+					t.Errorf("a problem without a code: %v", e)
+				}
+			}
+			if len(problems) > 0 {
+				continue
+			}
+			met := jobspec.Meet(base, p)
+			for name, c := range met.Principals {
+				of, known := base.Principals[name]
+				if !known || c.MaxTier > of.MaxTier || c.MaxNet > of.MaxNet || len(c.Windows) < len(of.Windows) || of.Disabled && !c.Disabled {
+					t.Errorf("%q widens %s", data, name)
+				}
+			}
+		}
+	})
+}
