@@ -24,11 +24,21 @@ func (j *judge) denialsForm() {
 	}
 	for i, e := range d.Expected {
 		field := "denials.expected[" + strconv.Itoa(i) + "]"
-		if e.Code.Class() != ClassDenied || e.Code == CodeRoleInsufficient || e.Code == CodeNotJobOwner {
+		switch {
+		case e.Code == CodeFsProtectedCreated:
+			j.no(CodeSpecMalformed, field, "a protected name that a run leaves is looked at, never expected; what the job may make stands in fs.may_create")
+		case !canBeExpected(e.Code):
 			j.no(CodeSpecMalformed, field, "%s is not the code of something that a run is denied", Quote(string(e.Code)))
 		}
 		if e.Target == "" || len(e.Target) > maxDenialTarget {
 			j.no(CodeSpecMalformed, field, "its target must be the exact text that history shows, 1 to %d bytes", maxDenialTarget)
 		}
 	}
+}
+
+// canBeExpected reports whether a code is that of an attempt that was stopped,
+// and not of a limit, of a right of a person, or of the end of a run.
+func canBeExpected(c Code) bool {
+	attempt := hasAnyPrefix(string(c), "ask_", "esc_", "net_denied_", "fs_denied_") || c == CodeSysDenied
+	return attempt && c.Class() == ClassDenied
 }

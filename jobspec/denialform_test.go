@@ -24,6 +24,10 @@ func TestRulesAboutDenialsAreWrittenOutAndExact(t *testing.T) {
 		"long target":     {DenialRules{Expected: []ExpectedDenial{{CodeEscSudo, strings.Repeat("x", 201)}}}, false},
 		"not of a run":    {DenialRules{Expected: []ExpectedDenial{{CodeSigInvalid, "x"}}}, false},
 		"a right's":       {DenialRules{Expected: []ExpectedDenial{{CodeRoleInsufficient, "x"}}}, false},
+		"a limit":         {DenialRules{Expected: []ExpectedDenial{{CodeLimitTimeout, "x"}}}, false},
+		"an end":          {DenialRules{Expected: []ExpectedDenial{{CodeDenialLoop, "x"}}}, false},
+		"a planted name":  {DenialRules{Expected: []ExpectedDenial{{CodeFsProtectedCreated, "/srv/.git"}}}, false},
+		"a refusal":       {DenialRules{Expected: []ExpectedDenial{{CodeAskAtTrigger, "x"}}}, false},
 		"no code":         {DenialRules{Expected: []ExpectedDenial{{"", "x"}}}, false},
 		"too many listed": {DenialRules{Expected: slices.Repeat([]ExpectedDenial{{CodeEscSudo, "x"}}, 65)}, false},
 	} {

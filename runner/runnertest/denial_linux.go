@@ -25,6 +25,7 @@ func denialCases() []Case {
 		{"many different denials end a run", true, endedByNumber},
 		{"the pipe for events cannot be read", true, pipeIsOneWay},
 		{"a job that floods the pipe harms only itself", false, floodedPipe},
+		{"a flood of attempts is counted and harms nobody", true, floodOfAttempts},
 		{"a quiet run has no denials", false, quietRun},
 		{"an agent's own denials are told", false, agentDenials},
 		{"an agent's result that cannot be understood is a failure", false, agentGibberish},
@@ -195,6 +196,20 @@ func floodedPipe(l *Lab) error {
 	}
 	if r.End.Outcome != record.OutcomeDenied || denialsOf(r) != "esc_sudo sudo id x1\n" || time.Since(began) > 15*time.Second {
 		return fmt.Errorf("ended as %s, %v, with %q, after %s", r.End.Outcome, r.End.Reasons, denialsOf(r), time.Since(began))
+	}
+	return nil
+}
+
+func floodOfAttempts(l *Lab) error {
+	const forged = `printf 'sbxcron-attempt\0esc_sudo\0sudo\0sbxcron-attempt-end\0' >> ` + runner.ChannelPath
+	j := shell("i=0; while [ $i -lt 20000 ]; do i=$((i+1)); " + forged + "; done; exit 0")
+	j.denials.Expected = []jobspec.ExpectedDenial{{Code: jobspec.CodeEscSudo, Target: "sudo"}}
+	r, err := l.run(j)
+	if err != nil {
+		return err
+	}
+	if r.End.Outcome != record.OutcomeSucceeded || denialsOf(r) != "esc_sudo sudo x20000 expected\n" {
+		return fmt.Errorf("ended as %s, %v, with %q", r.End.Outcome, r.End.Reasons, denialsOf(r))
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package shim
 import (
 	"bytes"
 	"errors"
+	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,6 +14,8 @@ import (
 
 	"github.com/sbxcron/sbxcron/jobspec"
 )
+
+var update = flag.Bool("update", false, "write the golden file")
 
 func parse(b []byte) []Attempt {
 	var all []Attempt
@@ -105,6 +108,24 @@ func TestWhateverTheArgumentsTheyFitIntoOneWrite(t *testing.T) {
 		if len(told) > 4096 || len(got) != 1 || len(got[0].Argv) != MaxArgs+1 || len(got[0].Argv[16]) != MaxArgBytes {
 			t.Errorf("shell %q: %d bytes, %d attempts", shell, len(told), len(got))
 		}
+	}
+}
+
+// The script is part of every plan and is to be read by people.
+func TestTheScriptIsTheOneThatWasLookedAt(t *testing.T) {
+	path := filepath.Join("..", "..", "testdata", "golden", "runner", "shim.txt")
+	got := Script("/.sbxcron/events")
+	if *update {
+		if err := os.WriteFile(path, got, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s differs; look at it and run with -update. Got:\n%s", path, got)
 	}
 }
 
