@@ -128,8 +128,8 @@ func HoldOf(l *record.Leaf) Hold {
 	return h
 }
 
-// Code is the reason that the slots of a held job get.
-func (h Hold) Code() jobspec.Code {
+// CauseCode is the reason that the slots of a held job get.
+func (h Hold) CauseCode() jobspec.Code {
 	if h.Why == "" {
 		return jobspec.CodeJobHeld
 	}

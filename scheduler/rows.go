@@ -50,7 +50,7 @@ func (w rows) missed(key Key, span calendar.Span) *record.Leaf {
 }
 
 func (w rows) held(key Key, due calendar.Due, h Hold) *record.Leaf {
-	l := w.slots(record.Held, record.OutcomeHeld, key, due.Slots, due.At, record.Reason{Code: h.Code()})
+	l := w.slots(record.Held, record.OutcomeHeld, key, due.Slots, due.At, record.Reason{Code: h.CauseCode()})
 	l.RequestedBy = &h.By
 	return l
 }
@@ -82,7 +82,7 @@ func (w rows) ofRun(kind record.Kind, outcome record.Outcome, r *run) *record.Le
 
 func (w rows) heldRun(r *run, h Hold) *record.Leaf {
 	l := w.ofRun(record.Held, record.OutcomeHeld, r)
-	l.RequestedBy, l.Reasons = &h.By, []record.Reason{{Code: h.Code()}}
+	l.RequestedBy, l.Reasons = &h.By, []record.Reason{{Code: h.CauseCode()}}
 	return l
 }
 

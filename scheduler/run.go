@@ -226,7 +226,7 @@ func (s *Scheduler) haltedLocked(r *run) *record.Leaf {
 	case held && len(r.due.Slots) > 0:
 		return s.rows.heldRun(r, hold)
 	case held:
-		return s.rows.refused(r, Verified{}, Basis{}, record.Reason{Code: hold.Code(), Target: string(r.key.Job)})
+		return s.rows.refused(r, Verified{}, Basis{}, record.Reason{Code: hold.CauseCode(), Target: string(r.key.Job)})
 	}
 	return nil
 }

@@ -58,13 +58,13 @@ func (s *Service) HeldFor(job jobspec.Name) jobspec.Code {
 	sched, err := s.scheduler()
 	if err == nil {
 		if h, held := sched.Holds()[job]; held {
-			return h.Code()
+			return h.CauseCode()
 		}
 		return ""
 	}
 	holds, _ := s.Holds() // damage is told of by Problems
 	if l := holds[job]; l != nil {
-		return scheduler.HoldOf(l).Code()
+		return scheduler.HoldOf(l).CauseCode()
 	}
 	return ""
 }

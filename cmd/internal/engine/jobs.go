@@ -206,7 +206,7 @@ func (e *Engine) heldFor(name jobspec.Name) jobspec.Code {
 	}
 	holds, _ := e.Holds() // damage is told of by Problems; what lies before it counts
 	if l := holds[name]; l != nil {
-		return scheduler.HoldOf(l).Code()
+		return scheduler.HoldOf(l).CauseCode()
 	}
 	return ""
 }
