@@ -130,8 +130,10 @@ func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) erro
 		return err
 	}
 	r.channel.unlink()
-	if _, r.payload, err = onlyChild(initPID); err != nil {
-		return err
+	if r.payload < 0 {
+		if _, r.payload, err = onlyChild(initPID); err != nil {
+			return err
+		}
 	}
 	if err := r.openOutputs(); err != nil {
 		return err

@@ -37,12 +37,12 @@ func (r *run) handOver(initPID int, until time.Time) error {
 	if r.helper == nil {
 		return refusal(jobspec.CodeInternal, supervisor, "the stub has a listener and the run no supervisor")
 	}
-	pid, pidfd, err := onlyChild(initPID)
+	pid, payload, err := onlyChild(initPID)
 	if err != nil {
 		return err
 	}
-	defer closeFDs(pidfd)
-	err = r.helper.Take(pid, pidfd, until, r.noteDrift)
+	r.payload = payload // before anybody can want to kill it
+	err = r.helper.Take(pid, payload, until, r.noteDrift)
 	var no *supervise.Error
 	switch {
 	case errors.As(err, &no) && no.Moved:

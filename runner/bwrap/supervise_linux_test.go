@@ -2,6 +2,7 @@ package bwrap
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -171,10 +172,32 @@ func TestSupervisorsDieWithTheBackend(t *testing.T) {
 	must(t, err)
 	defer unix.Close(fd)
 	must(t, b.Close())
-	if n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 10000); n != 1 {
-		t.Errorf("the supervisor goes on: %v", err)
+	for n, err := 0, error(unix.EINTR); n != 1; {
+		if n, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 10000); n != 1 && err != unix.EINTR {
+			t.Fatalf("the supervisor goes on: %v", err)
+		}
 	}
 	armed.Discard()
+}
+
+func TestACancelledPrepareLeavesNoSupervisor(t *testing.T) {
+	b := open(t)
+	plan, dir, _ := scriptJob(t, b, "#!/bin/sh\necho ran >ran\n")
+	prepare(t, b, plan).Discard()
+	before, files := children(t), openFDs(t)
+	for i := range 30 {
+		ctx, cancel := context.WithTimeout(t.Context(), time.Duration(i)*time.Millisecond)
+		if armed, err := b.Prepare(ctx, plan); err == nil {
+			armed.Discard()
+		}
+		cancel()
+	}
+	if after, now := children(t), openFDs(t); after != before || now != files {
+		t.Errorf("%d children and %d descriptors, %d and %d before", after, now, before, files)
+	}
+	if _, err := os.Stat(dir + "/ran"); err == nil {
+		t.Error("the script ran")
+	}
 }
 
 // The supervisor has nothing that its runs could not have: no capability, no

@@ -21,6 +21,7 @@ func nameCases() []Case {
 		{"a bound file that is sourced under renames is the approved one", true, sourced},
 		{"a script that opens itself under renames gets its own bytes", true, opensItself},
 		{"a bound file behind a link is the approved one", true, behindLink},
+		{"a bound name is found through procfs", true, throughProc},
 		{"a bound name can be opened when nothing lies there any more", true, nothingThere},
 		{"a bound tool whose name was moved is not executed, and told", true, movedTool},
 		{"a bound tool is executed", false, boundTool},
@@ -146,6 +147,20 @@ func behindLink(l *Lab) error {
 		must(os.Rename(cwd+"/part-2.sh", cwd+"/part-1.sh"))
 	})
 	return r.wantOut("good\ngood\ngood\n", err)
+}
+
+// throughProc opens a moved name by links of procfs, which mean the caller.
+func throughProc(l *Lab) error {
+	cwd := l.folder("ws")
+	part := l.file(cwd+"/part", "good\n", 0o644)
+	other := l.file(cwd+"/evil", "evil\n", 0o644)
+	must(os.Symlink("/proc/self/cwd/part", cwd+"/link"))
+	text := "#!/bin/sh\nfor p in /proc/self/cwd/part /proc/self/root\"$PWD\"/part /proc/thread-self/cwd/part /proc/$$/cwd/part link; do cat $p; done\n" +
+		"cat /dev/stdin <part\ncat /dev/fd/3 3<part\ncat /proc/self/fd/4/part 4<.\n"
+	j := command(l.file(cwd+"/job.sh", text, 0o755)).in(jobspec.ReadOnly, cwd)
+	j.files = []string{"part"}
+	r, err := l.release(j, func() { must(os.Rename(other, part)) })
+	return r.wantOut(strings.Repeat("good\n", 8), err)
 }
 
 func nothingThere(l *Lab) error {

@@ -198,6 +198,18 @@ func TestBoundNamesAreFoundInAFolderThatWasRenamed(t *testing.T) {
 	}
 }
 
+// A file that lay at the name for a moment, and was opened as a place then, is
+// not the approved one when it is opened through that descriptor.
+func TestAFileThatLayAtABoundNameIsFoundByItsPlace(t *testing.T) {
+	x := newSite(t)
+	x.rename("ws/bin/other", "ws/bin/job")
+	place := int(x.openFlags("ws/bin/job", unix.O_PATH).Fd())
+	x.must(os.Remove(x.job))
+	if f := x.find(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(place)); f.name != 0 {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestNamesThatDoNotMeanTheirBytesAreNotHeld(t *testing.T) {
 	for what, change := range map[string]func(x *site, n *runner.Name){
 		"other bytes":  func(x *site, n *runner.Name) { x.must(os.WriteFile(x.job, []byte("approveD\n"), 0o755)) },
