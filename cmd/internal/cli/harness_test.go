@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -147,6 +148,10 @@ func (s *fakeSite) Replay(op *jobspec.Op, p *jobspec.Policy, at time.Time) (jobs
 
 func (s *fakeSite) Rebound(_ context.Context, old *jobspec.Op, at examine.Position) (*jobspec.Op, error) {
 	op := *old
+	spec := *old.Spec
+	spec.Bound = slices.Clone(spec.Bound)
+	spec.Bound[0].SHA256 = jobspec.DigestOf([]byte("after an update"))
+	op.Spec = &spec
 	op.Action, op.Seq, op.Prev, op.Revision, op.Created = jobspec.Replace, at.Seq, at.Prev, at.Revision, jobspec.InstantOf(at.Now)
 	return &op, nil
 }
