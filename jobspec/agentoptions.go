@@ -68,7 +68,17 @@ func isLetters(s string) bool {
 
 // flat is an option's name without what spellings differ in.
 func flat(name string) string {
-	return strings.ToLower(strings.NewReplacer("-", "", "_", "", ".", "").Replace(name))
+	out := make([]byte, 0, len(name))
+	for i := range len(name) {
+		switch c := name[i]; {
+		case c == '-' || c == '_' || c == '.':
+		case c >= 'A' && c <= 'Z':
+			out = append(out, c|0x20)
+		default:
+			out = append(out, c)
+		}
+	}
+	return string(out)
 }
 
 // run finds words that follow each other, in any case.

@@ -33,6 +33,7 @@ func TestAgentsThatFailOnAQuestionAreAskedAboutOnly(t *testing.T) {
 		{"aider --message hi", nil, "floor.agent"},
 		{"opencode run hi", nil, "floor.agent"},
 		{"goose run -t hi", map[string]string{"GOOSE_MODE": "approve"}, "floor.agent"},
+		{"env GOOSE_MODE=chat goose run -t hi", nil, "floor.agent"},
 		{"cursor-agent -p hi", nil, "floor.agent"},
 		{"amp -x hi", nil, "floor.agent"},
 		{"q chat --no-interactive hi", nil, "floor.agent"},

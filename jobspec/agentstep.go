@@ -2,6 +2,7 @@ package jobspec
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 )
 
@@ -39,7 +40,14 @@ func (j *judge) hiddenAgents() {
 }
 
 func (j *judge) agentFlags(run agentRun) {
-	if why := run.cli.missing(run.args, j.spec.Env); why != "" {
+	env := map[string]string{}
+	maps.Copy(env, j.spec.Env)
+	for _, a := range j.read.assigns {
+		if !a.dynamic {
+			env[a.name] = a.value
+		}
+	}
+	if why := run.cli.missing(run.args, env); why != "" {
 		j.agentRefused(run, why)
 	}
 	for _, name := range agentVariables(run.cli.name) {

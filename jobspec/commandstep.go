@@ -73,7 +73,7 @@ func (j *judge) environment() {
 		switch {
 		case a.inText && a.name == "IFS":
 			j.separator(a)
-		case a.inText && a.name == "PATH" && !a.dynamic && isSystemPath(a.value):
+		case a.inText && a.name == "PATH" && isSystemPath(a.value):
 		default:
 			j.assigned(a)
 		}
@@ -84,7 +84,11 @@ func (j *judge) environment() {
 // owner has read it; only what the floor forbids counts there.
 func (j *judge) assigned(a assign) {
 	name := strings.TrimSuffix(a.name, "+")
-	if a.inText && j.spec.Script.Body != "" && envEffect(name, a.value) != effectDeny {
+	switch {
+	case !a.inText:
+	case name != strings.ToUpper(name), name == "TMPDIR":
+		return // a variable of the text itself; names mean what they say there
+	case j.spec.Script.Body != "" && envEffect(name, a.value) != effectDeny:
 		return
 	}
 	j.variable(name, a.value)
@@ -99,10 +103,11 @@ func (j *judge) separator(a assign) {
 	j.asking(ruleDynamic, []string{"IFS=" + a.value})
 }
 
-// isSystemPath reports whether a PATH names system folders only.
+// isSystemPath reports whether a PATH set in a text holds system folders only,
+// beside what it held before.
 func isSystemPath(value string) bool {
 	for _, dir := range strings.Split(strings.Trim(value, `"`), ":") {
-		if !slices.Contains([]string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}, dir) {
+		if !slices.Contains([]string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin", "$PATH", "${PATH}"}, dir) {
 			return false
 		}
 	}

@@ -43,6 +43,39 @@ func isPrivilege(word string) bool {
 	return false
 }
 
+// opensHost reports whether the words start a container that is none: with the
+// host's root, its namespaces or all rights.
+func opensHost(words []string) bool {
+	switch baseName(words[0]) {
+	case "docker", "podman", "nerdctl":
+	default:
+		return false
+	}
+	for i, w := range words[1:] {
+		name, value, glued := strings.Cut(w, "=")
+		if !glued && i+2 < len(words) {
+			value = words[i+2]
+		}
+		switch name {
+		case "--privileged":
+			return value != "false" || !glued
+		case "--pid", "--net", "--network", "--ipc", "--userns", "--uts", "--cgroupns":
+			if value == "host" {
+				return true
+			}
+		case "-v", "--volume":
+			if strings.HasPrefix(value, "/:") || strings.Contains(value, "docker.sock") {
+				return true
+			}
+		case "--mount":
+			if strings.Contains(value+",", "source=/,") || strings.Contains(value+",", "src=/,") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // isPlainlyPrivilege is the narrower list for words that are no command words:
 // "at" and "mount" are ordinary words, "sudo" is not.
 func isPlainlyPrivilege(word string) bool {

@@ -82,6 +82,7 @@ type around struct {
 	at       spot     // where it starts
 	inText   bool     //
 	feed     feed     // its standard input
+	zsh      bool     // the text around it is one of zsh
 	feeds    bool     // its output goes into a pipe
 	operands []string // $0, $1 and so on of the text it stands in
 }
@@ -186,7 +187,7 @@ func (r *reading) command(words []string, c around) {
 
 // privilege denies tools that change rights.
 func (r *reading) privilege(words []string) bool {
-	if isPrivilege(words[0]) {
+	if isPrivilege(words[0]) || opensHost(words) {
 		r.find(rulePrivilege, words)
 		return true
 	}

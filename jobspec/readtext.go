@@ -30,7 +30,7 @@ func (r *reading) shellText(text string, d shell.Dialect, c around) {
 		r.findSaying(ruleUnparseable, []string{text}, err.Error())
 		return
 	}
-	c.role, c.inText, c.feed = "", true, feed{}
+	c.role, c.inText, c.feed, c.zsh = "", true, feed{}, d == shell.Zsh
 	shifts := strings.Contains(text, "shift") || strings.Contains(text, "set ")
 	for _, s := range commands {
 		r.shellCommand(s, shifts, c)
@@ -96,7 +96,7 @@ func (r *reading) shellCommand(s shell.Command, shifts bool, c around) {
 	c.feeds = s.Feeds
 	c.feed = feed{text: s.Here, hasText: s.HasHere, file: s.From.Text, dynamic: s.From.Dynamic}
 	for _, a := range s.Assigns {
-		r.assigns = append(r.assigns, assign{name: a.Name, value: a.Value.Text, dynamic: a.Value.Dynamic, inText: true, command: a.Command})
+		r.assigns = append(r.assigns, assign{name: exported(a.Name, c.zsh), value: a.Value.Text, dynamic: a.Value.Dynamic, inText: true, command: a.Command})
 	}
 	words, first := r.positional(s.Words, c.operands)
 	for _, w := range s.Writes {
@@ -131,6 +131,18 @@ func plain(words []shell.Word) []string {
 		text[i] = w.Text
 	}
 	return text
+}
+
+// exported is the variable that a shell's name stands for: in zsh some in small
+// letters are tied to those of the environment.
+func exported(name string, zsh bool) string {
+	switch name {
+	case "path", "fpath", "cdpath", "module_path":
+		if zsh {
+			return strings.ToUpper(name)
+		}
+	}
+	return name
 }
 
 // within is where a command of a text starts, seen from where the job starts.

@@ -84,7 +84,7 @@ func (r recorders) compare(t *testing.T, shell string) {
 	random := rand.New(rand.NewPCG(seed(t), 1))
 	texts, ran, refused := 0, 0, 0
 	for until := soak(); ; {
-		for range 100 {
+		for range 70 {
 			text := shelltest.Text(random, shell == "bash")
 			seen := map[string]bool{}
 			parts, err := jobspec.Parts([]string{shell, "-c", text}, jobspec.Script{})

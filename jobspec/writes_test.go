@@ -39,10 +39,11 @@ func TestOutputGoesOnlyWhereTheJobMayWrite(t *testing.T) {
 }
 
 func TestAnEmbeddedScriptIsNotAskedWhereItWrites(t *testing.T) {
-	script := Script{Interpreter: "/bin/sh", Body: "set -eu\nout=$(mktemp)\necho x > \"$out\"\nwhile IFS= read -r l; do echo \"$l\"; done < in\nPATH=/usr/bin:/bin\ntrap 'rm -f \"$out\"' EXIT\n"}
+	script := Script{Interpreter: "/bin/sh", Body: "set -eu\nout=$(mktemp)\necho x > \"$out\"\nwhile IFS= read -r l; do echo \"$l\"; done < in\nPATH=/usr/bin:/bin\nexport PATH=\"/sbin:$PATH\"\npath=/tmp tmpdir=x TMPDIR=$(mktemp -d)\ntrap 'rm -f \"$out\"' EXIT\n"}
 	judgeTrial(t, trial{script: script}).check(t, expect{clean: true, quiet: true})
 	script.Body = "echo x > /etc/f\n"
 	judgeTrial(t, trial{script: script}).check(t, expect{code: CodeCmdRedirect})
+	judgeTrial(t, trial{script: Script{Interpreter: "/bin/zsh", Body: "path=(/tmp $path)\nls\n"}}).check(t, expect{code: CodeEnvForbidden})
 	script.Body = "PATH=/tmp:$PATH\nls\n"
 	judgeTrial(t, trial{script: script}).check(t, expect{code: CodeEnvForbidden})
 }
