@@ -75,16 +75,6 @@ func (s Site) PolicySet(serial int64) (*PolicySet, error) {
 	return set, nil
 }
 
-// DraftPolicy reads the policy of a folder that is laid out like CONF and not in
-// force: whose the files are does not matter.
-func DraftPolicy(path string) (*PolicySet, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return nil, fmt.Errorf("folder %q: %w", path, err)
-	}
-	return folder{path: abs, uid: os.Getuid(), read: readPlain, list: listPlain}.load()
-}
-
 // readOwned reads a file that belongs to one of the uids.
 func readOwned(path string, uids []int) (data []byte, err error) {
 	for _, uid := range uids {
@@ -107,43 +97,6 @@ func (s Site) list(path string) ([]string, error) {
 		return nil, err
 	}
 	return listPlain(path)
-}
-
-func listPlain(path string) ([]string, error) {
-	info, err := os.Lstat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case !info.IsDir():
-		return nil, fmt.Errorf("%q is not a folder", path) // opening a FIFO would wait
-	}
-	entries, err := os.ReadDir(path)
-	if err != nil {
-		return nil, err
-	}
-	var names []string
-	for _, e := range entries {
-		names = append(names, e.Name())
-	}
-	return names, nil // sorted by ReadDir
-}
-
-// ReadDraft reads a regular file of any owner.
-func ReadDraft(path string) ([]byte, error) { return readPlain(path, nil) }
-
-func readPlain(path string, _ []int) ([]byte, error) {
-	info, err := os.Stat(path)
-	switch {
-	case err != nil:
-		return nil, err
-	case !info.Mode().IsRegular():
-		return nil, fmt.Errorf("%q is not a regular file", path)
-	case info.Size() > maxPolicyBytes:
-		return nil, fmt.Errorf("%q is longer than %d bytes", path, maxPolicyBytes)
-	}
-	return os.ReadFile(path)
 }
 
 // load reads and joins all files.
