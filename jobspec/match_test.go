@@ -1,6 +1,9 @@
 package jobspec
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestArgumentsAreMatchedWholeAndInOrder(t *testing.T) {
 	lit := func(s string) Token { return Token{Literal: s} }
@@ -33,6 +36,18 @@ func TestArgumentsAreMatchedWholeAndInOrder(t *testing.T) {
 				t.Errorf("%s, %s: %v", effect, c.name, got)
 			}
 		}
+	}
+}
+
+func TestALongPatternIsRefused(t *testing.T) {
+	rule := func(n int) Rule {
+		return Rule{ID: "r", Effect: "deny", Why: "w", Name: "x", Args: []Token{{Re: strings.Repeat("a", n)}}}
+	}
+	if err := CheckRule(rule(256)); err != nil {
+		t.Error(err)
+	}
+	if err := CheckRule(rule(257)); CodeOf(err) != CodePolicySchema {
+		t.Errorf("a pattern of 257 bytes: %v", err)
 	}
 }
 

@@ -76,6 +76,9 @@ func (r Rule) tokens() (field, fault string) {
 	return "", ""
 }
 
+// maxPattern bounds a pattern: what a person cannot read, nobody checks.
+const maxPattern = 256
+
 func (t Token) fault() string {
 	said := 0
 	for _, set := range []bool{t.Literal != "", t.Any, t.Alt != nil, t.Re != ""} {
@@ -88,6 +91,8 @@ func (t Token) fault() string {
 		return "a token is a text, any, alt or re, and only one of them"
 	case t.Alt != nil && len(t.Alt) == 0:
 		return "alt is empty, so it never matches"
+	case len(t.Re) > maxPattern:
+		return fmt.Sprintf("re is longer than %d bytes", maxPattern)
 	case t.Re == "":
 		return ""
 	}
