@@ -28,7 +28,7 @@ func askCodes() []Code { return []Code{CodeCmdAskUnanswered, CodeAskAtTrigger, C
 // allowances is the closed list of refusals that somebody can allow. A code that
 // is not here cannot be allowed by anybody, only repaired.
 func allowances() map[Code]func(*judge, Check) string {
-	again := func(j *judge, _ Check) string { return j.again("") }
+	rebind := func(j *judge, _ Check) string { return "sbxcron rebind " + string(j.op.Job) }
 	return map[Code]func(*judge, Check) string{
 		CodePrincipalUnknown: (*judge).allowPrincipal,
 		CodePrincipalDisabled: func(j *judge, _ Check) string {
@@ -79,8 +79,9 @@ func allowances() map[Code]func(*judge, Check) string {
 		CodeBindAmbiguous: func(*judge, Check) string {
 			return "--file FILE for each file that it reads (job.toml: files = [...]), or a [script] table with the text"
 		},
-		CodeDriftExecPath: again, CodeDriftExecHash: again, CodeDriftExecOwner: again, CodeDriftInterpreter: again,
-		CodeDriftScript: again, CodeDriftFile: again, CodeDriftCwd: again, CodeDriftEnv: again, CodeDriftUser: again,
+		CodeDriftExecPath: rebind, CodeDriftExecHash: rebind, CodeDriftExecOwner: rebind, CodeDriftInterpreter: rebind,
+		CodeDriftScript: rebind, CodeDriftFile: rebind, CodeDriftCwd: rebind, CodeDriftBindSrc: rebind,
+		CodeDriftEnv: rebind, CodeDriftUser: rebind,
 		CodeSbxBackendMissing: (*judge).allowBackend,
 		CodeBindOverCeiling:   (*judge).allowBind,
 	}

@@ -52,7 +52,7 @@ func TestWhatIsToldToAllowARefusalAllowsIt(t *testing.T) {
 		{"rule", func(in *Input) { in.rule(Rule{ID: "no", Effect: "deny", Why: "w", Name: "backup.sh"}) }, CodeCmdDeniedRule,
 			`the managed policy: change or remove rule "no"`, func(in *Input) { in.Policy.Rules = nil }},
 		{"changed file", func(in *Input) { in.Paths[0].SHA256 = DigestOf([]byte("new")) }, CodeDriftExecHash,
-			"sbxcron replace nightly -f FILE", func(in *Input) { in.Op.Spec.Bound[0].SHA256 = in.Paths[0].SHA256 }},
+			"sbxcron rebind nightly", func(in *Input) { in.Op.Spec.Bound[0].SHA256 = in.Paths[0].SHA256 }},
 		{"expired", func(in *Input) { in.Host.Now = in.Op.Spec.ExpiresAt.Time() }, CodeExpired,
 			"sbxcron replace nightly -f FILE --expires 90d", func(in *Input) { in.Op.Spec.ExpiresAt = InstantOf(in.Host.Now.Add(time.Hour)) }},
 		{"bind", func(in *Input) {
