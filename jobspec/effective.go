@@ -85,6 +85,7 @@ func effectiveFields() []effectiveField {
 		ofPolicy("weaker", func(p *Policy) []string { return p.Weaker }),
 		ofPolicy("agent_cli", func(p *Policy) []string { return word(p.AgentCLI) }),
 		ofPolicy("agent_inner_sandbox", func(p *Policy) []string { return word(p.AgentInnerSandbox) }),
+		ofPolicy("unmatched_commands", func(p *Policy) []string { return word(p.UnmatchedCommands) }),
 		ofPolicy("managed_only", func(p *Policy) []string { return p.ManagedOnly.words() }),
 		{"disabled", func(_ *Policy, c Ceiling) []string { return word(strconv.FormatBool(c.Disabled)) },
 			func(_ *Policy, c Ceiling) bool { return c.Disabled }, "default"},

@@ -24,6 +24,7 @@ func Meet(a, b *Policy) *Policy {
 		ManagedOnly:       meetManagedOnly(a.ManagedOnly, b.ManagedOnly),
 		Weaker:            meetNames(a.Weaker, b.Weaker),
 		AgentCLI:          meetWord(a.AgentCLI, b.AgentCLI, agentDeny),
+		UnmatchedCommands: meetWord(a.UnmatchedCommands, b.UnmatchedCommands, unmatchedAsk),
 		AgentInnerSandbox: meetWord(a.AgentInnerSandbox, b.AgentInnerSandbox, innerOn),
 		Open:              a.Open && b.Open,
 		Principals:        meetPrincipals(a, b),
@@ -38,8 +39,11 @@ func Meet(a, b *Policy) *Policy {
 	return m
 }
 
-// The words of the two fields about agents. What stands first is the stricter.
+// The words of fields that hold one of two. What stands first is the stricter.
 const (
+	unmatchedAsk   = "ask"
+	unmatchedAllow = "allow"
+
 	agentDeny = "deny"
 	agentAsk  = "ask"
 	innerOn   = "on"
@@ -56,6 +60,7 @@ func (p *Policy) Filled() *Policy {
 	out.EnabledPlatforms, out.Weaker = listed(p.EnabledPlatforms), listed(p.Weaker)
 	out.Operators, out.Auditors = listed(p.Operators), listed(p.Auditors)
 	out.AgentCLI = orElse(p.AgentCLI, agentAsk)
+	out.UnmatchedCommands = orElse(p.UnmatchedCommands, unmatchedAllow)
 	out.AgentInnerSandbox = orElse(p.AgentInnerSandbox, innerOn)
 	out.Principals = make(map[Principal]Ceiling, len(p.Principals))
 	for name, c := range p.Principals {

@@ -81,6 +81,7 @@ func drawPolicy(rt *rapid.T, file string, open bool) *Policy {
 	p.Weaker = drawSet(rt, namePool, open, sameName, "weaker")
 	p.Operators, p.Auditors = drawSet(rt, namePool, open, sameName, "operators"), drawSet(rt, namePool, open, sameName, "auditors")
 	p.AgentCLI = rapid.SampledFrom([]string{"ask", "deny"}).Draw(rt, "agent")
+	p.UnmatchedCommands = rapid.SampledFrom([]string{"ask", "allow"}).Draw(rt, "unmatched")
 	p.AgentInnerSandbox = rapid.SampledFrom([]string{"on", "off"}).Draw(rt, "inner")
 	if rapid.Bool().Draw(rt, "list") {
 		p.ManagedOnly = ManagedOnly{Commands: true, Lists: []string{file}}
@@ -184,7 +185,7 @@ func checkLists(rt *rapid.T, m, in *Policy) {
 			}
 		}
 	}
-	if in.AgentCLI == "deny" && m.AgentCLI != "deny" || in.AgentInnerSandbox == "on" && m.AgentInnerSandbox != "on" ||
+	if in.AgentCLI == "deny" && m.AgentCLI != "deny" || in.UnmatchedCommands == "ask" && m.UnmatchedCommands != "ask" || in.AgentInnerSandbox == "on" && m.AgentInnerSandbox != "on" ||
 		in.ManagedOnly.ReadPaths && !m.ManagedOnly.ReadPaths {
 		rt.Fatalf("a switch is looser: %+v, of %+v", m, in)
 	}

@@ -18,6 +18,7 @@ type Policy struct {
 	Weaker            []string // weaker choices that the machine permits, by name
 	AgentCLI          string   // "deny" or "ask", which "" means too
 	AgentInnerSandbox string   // "off": an agent's inner sandbox may be off where ours stays
+	UnmatchedCommands string   // "ask": the owner is asked about a command that no rule allows; else it is allowed, see docs/adr/0001
 	// Open says that a principal without a ceiling here is not restricted by this
 	// file. Where it is false such a principal may do nothing.
 	Open       bool

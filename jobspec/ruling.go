@@ -21,6 +21,10 @@ func judgeRules(p *Policy, segments []segment, root string) ruled {
 				out.findings = append(out.findings, f)
 			}
 		}
+		if p.UnmatchedCommands == unmatchedAsk && !s.builtin && !allowedAnywhere(p, s, root) {
+			out.findings = append(out.findings, finding{effect: effectAsk, code: CodeCmdAskUnanswered, layer: LayerManaged,
+				rule: "unmatched_commands", text: "no rule of the policy allows this part of the command", words: s.words})
+		}
 		for _, file := range p.ManagedOnly.lists() {
 			if out.unlisted[file] == nil && !s.builtin && !allowedIn(p, file, s, root) {
 				out.unlisted[file] = s.words
@@ -51,6 +55,11 @@ func (r Rule) finds(s segment, root string) (finding, bool) {
 		}
 	}
 	return finding{}, false
+}
+
+// allowedAnywhere reports whether a rule of any layer allows a segment.
+func allowedAnywhere(p *Policy, s segment, root string) bool {
+	return slices.ContainsFunc(p.Rules, func(r Rule) bool { return r.Effect == string(effectAllow) && r.matches(s, root) })
 }
 
 // allowedIn reports whether a managed file has a rule that allows a segment.

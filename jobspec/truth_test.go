@@ -7,20 +7,22 @@ import (
 
 // The truth table of precedence: what the floor, the managed files and the
 // principal's own file say of one command, and what comes of it. A command that
-// nobody says anything about is allowed, for the owner signs it; an organisation
-// that wants it otherwise sets managed_only.commands.
+// nobody says anything about is allowed, for the owner signs it, or asked about
+// where unmatched_commands says so; managed_only.commands denies it.
 func TestTruthTableOfLayers(t *testing.T) {
 	const no, ask, allow = "deny", "ask", "allow"
 	all := []string{"", no, ask, allow}
 	type row struct {
 		floor, managed, owner string
-		list                  bool
+		list, unmatched       bool // managed_only.commands; unmatched_commands = "ask"
 	}
 	want := func(r row) string {
 		switch {
 		case r.floor == no, r.managed == no, r.owner == no, r.list && r.managed != allow:
 			return no
 		case r.floor == ask, r.managed == ask, r.owner == ask:
+			return ask
+		case r.unmatched && r.managed == "" && r.owner == "":
 			return ask
 		}
 		return allow
@@ -29,9 +31,9 @@ func TestTruthTableOfLayers(t *testing.T) {
 	for _, floor := range []string{"", no, ask} {
 		for _, managed := range all {
 			for _, owner := range all {
-				for _, list := range []bool{false, true} {
-					r := row{floor, managed, owner, list}
-					if got := decideLayers(t, r.floor, r.managed, r.owner, r.list); got != want(r) {
+				for i := range 4 {
+					r := row{floor, managed, owner, i&1 != 0, i&2 != 0}
+					if got := decideLayers(t, r.floor, r.managed, r.owner, r.list, r.unmatched); got != want(r) {
 						t.Errorf("%+v: %s, want %s", r, got, want(r))
 					}
 					rows++
@@ -39,14 +41,14 @@ func TestTruthTableOfLayers(t *testing.T) {
 			}
 		}
 	}
-	if rows != 96 {
+	if rows != 192 {
 		t.Errorf("%d rows", rows)
 	}
 }
 
 // decideLayers judges one command at add: an open ask is told from a refusal by
 // its code.
-func decideLayers(t *testing.T, floor, managed, owner string, list bool) string {
+func decideLayers(t *testing.T, floor, managed, owner string, list, unmatched bool) string {
 	t.Helper()
 	in := goodInput(t, goodDraft(), goodFacts())
 	switch floor {
@@ -56,6 +58,9 @@ func decideLayers(t *testing.T, floor, managed, owner string, list bool) string 
 		in.Op.Spec.Env["PYTHONPATH"] = "/srv/lib"
 	}
 	in.Policy.ManagedOnly.Commands = list
+	if unmatched {
+		in.Policy.UnmatchedCommands = "ask"
+	}
 	if managed != "" {
 		in.rule(Rule{ID: "m", Layer: LayerManaged, Effect: managed, Why: "w", Path: "/srv/ops/backup.sh"})
 	}

@@ -16,6 +16,7 @@ serial = 12
 enabled_platforms = ["linux"]
 weaker = ["weaker_soft_limits"]
 agent_cli = "deny"
+unmatched_commands = "ask"
 agent_inner_sandbox = "off"
 [managed_only]
 commands = true
@@ -74,7 +75,7 @@ func TestTheWholePolicyIsRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := &jobspec.Policy{
-		Serial: 12, EnabledPlatforms: []string{"linux"}, Weaker: []string{"weaker_soft_limits"}, AgentCLI: "deny", AgentInnerSandbox: "off",
+		Serial: 12, EnabledPlatforms: []string{"linux"}, Weaker: []string{"weaker_soft_limits"}, AgentCLI: "deny", AgentInnerSandbox: "off", UnmatchedCommands: "ask",
 		ManagedOnly: jobspec.ManagedOnly{Commands: true, ReadPaths: true, Lists: []string{""}},
 		Operators:   []string{"op"}, Auditors: []string{"eve", "root"}, Digest: jobspec.DigestOf([]byte(wholePolicy)),
 		Principals: map[jobspec.Principal]jobspec.Ceiling{

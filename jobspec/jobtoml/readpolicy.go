@@ -73,7 +73,7 @@ func readPart(data []byte, which part) (*jobspec.Policy, []error) {
 	}
 	r := &fields{file: f}
 	p := &jobspec.Policy{
-		Serial: t.Serial, EnabledPlatforms: t.EnabledPlatforms, Weaker: t.Weaker, AgentCLI: t.AgentCLI, AgentInnerSandbox: t.AgentInnerSandbox,
+		Serial: t.Serial, EnabledPlatforms: t.EnabledPlatforms, Weaker: t.Weaker, AgentCLI: t.AgentCLI, AgentInnerSandbox: t.AgentInnerSandbox, UnmatchedCommands: t.UnmatchedCommands,
 		ManagedOnly: r.managedOnly(t.ManagedOnly, which), Open: which.narrows(),
 		Operators: t.Roles.Operators, Auditors: t.Roles.Auditors,
 		Principals: r.principals(t.Principals, which), Rules: r.rules(t.Rules, which), Digest: jobspec.DigestOf(data),
@@ -85,6 +85,7 @@ func readPart(data []byte, which part) (*jobspec.Policy, []error) {
 	}
 	r.oneOf("enabled_platforms", t.EnabledPlatforms, []string{"linux"})
 	r.oneOf("weaker", t.Weaker, jobspec.WeakerChoices())
+	r.word("unmatched_commands", t.UnmatchedCommands, "ask", "allow")
 	r.word("agent_cli", t.AgentCLI, "deny", "ask")
 	r.word("agent_inner_sandbox", t.AgentInnerSandbox, "on", "off")
 	r.accounts("roles.operators", t.Roles.Operators, true)
@@ -110,7 +111,7 @@ func (r *fields) serial(n int64) {
 func (r *fields) ownerKeys(which part) {
 	for _, key := range slices.Sorted(maps.Keys(r.at)) {
 		switch key {
-		case "serial", "enabled_platforms", "weaker", "agent_cli", "agent_inner_sandbox", "managed_only", "roles",
+		case "serial", "enabled_platforms", "weaker", "agent_cli", "agent_inner_sandbox", "unmatched_commands", "managed_only", "roles",
 			"principals." + string(which.owner) + ".users":
 			r.fail(r.refuse(key, jobspec.CodePolicySchema, "leave it out; it has a meaning in policy.toml only", "it is not for a principal to say"))
 		}
