@@ -23,6 +23,7 @@ const (
 type Breaker struct {
 	op     jobspec.Digest
 	denied int         // denied runs of op in sequence
+	held   bool        // by the service, for that
 	trips  []time.Time // when the service held the job for it, the last BreakerTrips
 }
 
@@ -30,11 +31,11 @@ type Breaker struct {
 func (b *Breaker) Note(l *record.Leaf) {
 	switch {
 	case l.Kind == record.Held && l.Slot == nil && l.Outcome == "" && HoldOf(l).Why == jobspec.CodeBreakerOpen:
-		b.denied = 0
+		b.held = true
 		b.trips = append(b.trips, record.ParseStamp(l.Time))
 		b.trips = b.trips[max(0, len(b.trips)-BreakerTrips):]
-	case l.Kind == record.Released:
-		b.denied = 0
+	case l.Kind == record.Released && b.held:
+		b.denied, b.held = 0, false // no other release says that an operator looked at it
 	case l.Kind == record.Finished && l.Outcome != record.OutcomeRefused:
 		b.denied = b.with(l.Op, l.Outcome)
 		b.op = l.Op
@@ -94,7 +95,7 @@ func (s *Scheduler) breakAfter(r *run, end record.End) {
 		return
 	}
 	s.o.Log.Warn("a job is held", "job", string(r.key.Job), "run", r.id, "code", string(jobspec.CodeBreakerOpen), "denied", n)
-	_ = s.hold(r.key.Job, Hold{By: s.o.Origin.Self, Why: jobspec.CodeBreakerOpen}, Remark{}, record.Reason{
+	_ = s.holdSelf(r.key.Job, jobspec.CodeBreakerOpen, record.Reason{
 		Code: jobspec.CodeBreakerOpen, Target: r.id, Detail: fmt.Sprintf("%d denied runs in sequence", n)})
 }
 

@@ -15,11 +15,30 @@ func (s *Scheduler) Hold(job jobspec.Name, by record.Requester, why Remark) erro
 	return s.hold(job, Hold{By: by}, why)
 }
 
+// holdSelf is a hold by the service. It takes the place of one that somebody else
+// has on the job: who may hold a job may also release the own hold, and the
+// service's is for an operator to release.
+func (s *Scheduler) holdSelf(job jobspec.Name, code jobspec.Code, reasons ...record.Reason) error {
+	return s.hold(job, Hold{By: s.o.Origin.Self, Why: code, own: true}, Remark{}, reasons...)
+}
+
+// replaces: the breaker's hold goes before any other, and one by the service
+// before those of others.
+func (h Hold) replaces(old Hold) bool {
+	switch {
+	case !h.own || old.Why == jobspec.CodeBreakerOpen:
+		return false
+	case h.Why == jobspec.CodeBreakerOpen:
+		return true
+	}
+	return !old.own && old.By != h.By
+}
+
 func (s *Scheduler) hold(job jobspec.Name, h Hold, why Remark, reasons ...record.Reason) error {
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	s.mu.Lock()
-	if _, held := s.holds[job]; held {
+	if old, held := s.holds[job]; held && !h.replaces(old) {
 		s.mu.Unlock()
 		return refusal(jobspec.CodeJobHeld, "the job is held already")
 	}
@@ -44,7 +63,7 @@ func (s *Scheduler) holdForLooking(r *run, end record.End) {
 	for _, d := range end.Denials {
 		if d.Code == jobspec.CodeFsProtectedCreated && !d.Expected {
 			s.o.Log.Warn("a job is held", "job", string(r.key.Job), "run", r.id, "code", string(d.Code), "target", d.Target)
-			_ = s.Hold(r.key.Job, s.o.Origin.Self, Remark{})
+			_ = s.holdSelf(r.key.Job, "")
 			return
 		}
 	}
@@ -61,6 +80,16 @@ type Remark struct {
 // durable. Releasing a job that nobody holds is a *Refusal, and so is releasing
 // one that the breaker has held too often.
 func (s *Scheduler) Release(job jobspec.Name, by record.Requester) error {
+	return s.lift(job, by, false)
+}
+
+// ReleaseOwn is Release for those who may only take back what they did: a hold
+// by anybody else, the service's included, is a *Refusal.
+func (s *Scheduler) ReleaseOwn(job jobspec.Name, by record.Requester) error {
+	return s.lift(job, by, true)
+}
+
+func (s *Scheduler) lift(job jobspec.Name, by record.Requester, own bool) error {
 	s.tick() // what was due under the hold is held
 	s.turn.Lock()
 	defer s.turn.Unlock()
@@ -71,6 +100,9 @@ func (s *Scheduler) Release(job jobspec.Name, by record.Requester) error {
 	s.mu.Unlock()
 	if !held {
 		return refusal(jobspec.CodeJobUnknown, "nobody holds the job")
+	}
+	if own && h.By.UID != by.UID {
+		return refusal(jobspec.CodeRoleInsufficient, "the hold on the job is another's")
 	}
 	if locked {
 		return refusal(jobspec.CodeBreakerLocked, fmt.Sprintf("the breaker has held the job %d times within %s", BreakerTrips, BreakerWindow))

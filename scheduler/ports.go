@@ -115,6 +115,7 @@ type Hold struct {
 	By  record.Requester
 	At  time.Time
 	Why jobspec.Code // breaker_open where the breaker took it, "" for an operator's
+	own bool         // taken by the service of this process
 }
 
 // History answers from the ledger.

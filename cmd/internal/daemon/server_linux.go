@@ -303,16 +303,20 @@ func (s *server) hold(r *http.Request, uid int) (any, error) {
 	return struct{}{}, s.svc.HoldFor(name, uid, body.Reason)
 }
 
-// release is for operators and for whoever held.
+// release is for operators and for whoever held. The scheduler asks once more
+// whose hold it is: the service may have put its own in the place of a user's.
 func (s *server) release(r *http.Request, uid int) (any, error) {
 	name, err := jobspec.ParseName(r.PathValue("name"))
 	if err != nil {
 		return nil, api.New(jobspec.CodeSpecMalformed, err.Error())
 	}
-	if by, held := s.svc.heldBy(name); !s.who.operator(uid) && (!held || by != uid) {
+	if s.who.operator(uid) {
+		return struct{}{}, s.svc.ReleaseFor(name, uid)
+	}
+	if by, held := s.svc.heldBy(name); !held || by != uid {
 		return nil, forbidden(uid, "release job "+strconv.Quote(string(name)))
 	}
-	return struct{}{}, s.svc.ReleaseFor(name, uid)
+	return struct{}{}, s.svc.ReleaseOwnFor(name, uid)
 }
 
 func (s *server) audit(r *http.Request, uid int) (any, error) {

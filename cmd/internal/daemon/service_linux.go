@@ -204,6 +204,11 @@ func (s *Service) ReleaseFor(name jobspec.Name, uid int) error {
 	return s.act(func(sched *scheduler.Scheduler) error { return sched.Release(name, requester(uid)) })
 }
 
+// ReleaseOwnFor ends a hold that the same uid has taken, and no other.
+func (s *Service) ReleaseOwnFor(name jobspec.Name, uid int) error {
+	return s.act(func(sched *scheduler.Scheduler) error { return sched.ReleaseOwn(name, requester(uid)) })
+}
+
 func (s *Service) act(do func(*scheduler.Scheduler) error) error {
 	sched, err := s.scheduler()
 	if err != nil {
