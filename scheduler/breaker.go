@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -37,21 +38,27 @@ func (b *Breaker) Note(l *record.Leaf) {
 	case l.Kind == record.Released && b.held:
 		b.denied, b.held = 0, false // no other release says that an operator looked at it
 	case l.Kind == record.Finished && l.Outcome != record.OutcomeRefused:
-		b.denied = b.with(l.Op, l.Outcome)
+		b.denied = b.with(l.Op, l.Outcome, l.Denials)
 		b.op = l.Op
 	}
 }
 
 // with is the number of denied runs in sequence after one more run. A spec that
-// was replaced begins anew; a run that never began says nothing.
-func (b *Breaker) with(op jobspec.Digest, outcome record.Outcome) int {
-	switch {
-	case outcome != record.OutcomeDenied:
-		return 0
-	case op != b.op:
-		return 1
+// was replaced begins anew; a run that never began says nothing. One that was
+// ended from outside counts by what it was denied until then: who may cancel a
+// run, or lets it go on until its time is over, ends no sequence by it.
+func (b *Breaker) with(op jobspec.Digest, outcome record.Outcome, denials []record.Denial) int {
+	before := b.denied
+	if op != b.op {
+		before = 0
 	}
-	return b.denied + 1
+	switch {
+	case outcome == record.OutcomeDenied, slices.ContainsFunc(denials, func(d record.Denial) bool { return !d.Expected }):
+		return before + 1
+	case outcome == record.OutcomeKilled:
+		return before
+	}
+	return 0
 }
 
 // locked reports whether a hold that was taken at a time is one that only the
@@ -89,7 +96,7 @@ func (s *Scheduler) noteBreaker(l *record.Leaf) {
 // already.
 func (s *Scheduler) breakAfter(r *run, end record.End) {
 	s.mu.Lock()
-	n := s.breaker(r.key.Job).with(r.key.Op, end.Outcome)
+	n := s.breaker(r.key.Job).with(r.key.Op, end.Outcome, end.Denials)
 	s.mu.Unlock()
 	if n < BreakerRuns {
 		return

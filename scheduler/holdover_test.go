@@ -128,3 +128,32 @@ func TestOnlyWhoHoldsReleasesTheOwnHold(t *testing.T) {
 		}
 	})
 }
+
+// Who may cancel a run, and a job that waits for its time to be over, end no
+// sequence of denied runs.
+func TestARunThatIsCutShortEndsNoSequence(t *testing.T) {
+	for name, cut := range map[string]record.End{
+		"killed with a denial":    {Outcome: record.OutcomeKilled, Denials: []record.Denial{{Code: jobspec.CodeEscSudo, Target: "sudo id", Count: 1}}},
+		"timed out with a denial": {Outcome: record.OutcomeTimedOut, Denials: []record.Denial{{Code: jobspec.CodeEscSudo, Target: "sudo id", Count: 1}}},
+		"killed before any":       {Outcome: record.OutcomeKilled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inWorld(t, "2026-11-30T12:00:30Z", func(w *world) {
+				runs := 0
+				w.box.Payload = func(p *schedulertest.Process) record.End {
+					if runs++; runs == 3 {
+						end := p.End(cut.Outcome)
+						end.Denials = cut.Denials
+						return end
+					}
+					return p.End(record.OutcomeDenied)
+				}
+				w.minutely()
+				w.minutes(4)
+				if h := w.s.Holds()["asks"]; h.Why != jobspec.CodeBreakerOpen {
+					t.Errorf("hold is %+v: %q", h, w.rows())
+				}
+			})
+		})
+	}
+}
