@@ -212,9 +212,10 @@ func joinRequire(a, b map[Tier][]string) map[Tier][]string {
 // joinRules keeps each rule once, those of one file together and in its order.
 func joinRules(a, b []Rule) []Rule {
 	var all []Rule
+	same := map[string][]Rule{} // by id: only these are compared, for there may be many
 	for _, r := range slices.Concat(a, b) {
-		if !slices.ContainsFunc(all, func(s Rule) bool { return reflect.DeepEqual(r, s) }) {
-			all = append(all, r)
+		if !slices.ContainsFunc(same[r.ID], func(s Rule) bool { return reflect.DeepEqual(r, s) }) {
+			all, same[r.ID] = append(all, r), append(same[r.ID], r)
 		}
 	}
 	slices.SortStableFunc(all, func(r, s Rule) int {

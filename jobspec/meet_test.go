@@ -1,8 +1,10 @@
 package jobspec
 
 import (
+	"fmt"
 	"slices"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 )
@@ -106,5 +108,22 @@ func TestALooserPolicyDoesNotChangeTheOp(t *testing.T) {
 	Decide(PhaseTrigger, in)
 	if after, err := in.Op.Encode(); err != nil || string(after) != string(before) {
 		t.Errorf("%s became %s", before, after)
+	}
+}
+
+// A decision meets the managed rules and the owner's: with many of them in
+// milliseconds, where comparing each with each took most of a minute.
+func TestManyRulesMeetQuickly(t *testing.T) {
+	a, b := &Policy{}, &Policy{Open: true}
+	for i := range 10_000 {
+		a.Rules = append(a.Rules, Rule{ID: fmt.Sprintf("r%d", i), Effect: "deny", Name: "git"})
+		b.Rules = append(b.Rules, Rule{ID: fmt.Sprintf("r%d", 2*i), Effect: "deny", Name: "git"})
+	}
+	began := time.Now()
+	if n := len(Meet(a, b).Rules); n != 15_000 {
+		t.Errorf("%d rules", n)
+	}
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("took %v", took)
 	}
 }

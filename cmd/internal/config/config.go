@@ -20,7 +20,18 @@ import (
 const (
 	maxTrustBytes  = 64 << 10
 	maxPolicyBytes = 1 << 20
+	// In system mode an ordinary user writes a file of owner.d, and each decision
+	// about anybody's job reads it: it must cost next to nothing.
+	maxOwnerBytes = 64 << 10
 )
+
+// policyLimit bounds a file of the policy by the folder that it lies in.
+func policyLimit(path string) int64 {
+	if filepath.Base(filepath.Dir(path)) == OwnerDir {
+		return maxOwnerBytes
+	}
+	return maxPolicyBytes
+}
 
 // Site is one installation: its folders and whose it is.
 type Site struct {

@@ -48,8 +48,8 @@ func readPlain(path string, _ []int) ([]byte, error) {
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%q is not a regular file", path)
-	case info.Size() > maxPolicyBytes:
-		return nil, fmt.Errorf("%q is longer than %d bytes", path, maxPolicyBytes)
+	case info.Size() > policyLimit(path):
+		return nil, fmt.Errorf("%q is longer than %d bytes", path, policyLimit(path))
 	}
 	return os.ReadFile(path)
 }

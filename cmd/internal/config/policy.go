@@ -78,7 +78,7 @@ func (s Site) PolicySet(serial int64) (*PolicySet, error) {
 // readOwned reads a file that belongs to one of the uids.
 func readOwned(path string, uids []int) (data []byte, err error) {
 	for _, uid := range uids {
-		if data, err = safefile.Read(path, safefile.Options{MaxBytes: maxPolicyBytes, UID: uid}); err == nil || errors.Is(err, fs.ErrNotExist) {
+		if data, err = safefile.Read(path, safefile.Options{MaxBytes: policyLimit(path), UID: uid}); err == nil || errors.Is(err, fs.ErrNotExist) {
 			return data, err
 		}
 	}
@@ -126,10 +126,10 @@ func (f folder) load() (*PolicySet, error) {
 // join narrows the policy by one more managed file. The serial of the whole is
 // the sum, so that an older version of any file, or one that is gone, is seen.
 func (s *PolicySet) join(more PolicyFile) {
-	serial := s.Policy.Serial + more.Policy.Serial
+	serial, further := s.Policy.Serial+more.Policy.Serial, append(s.Policy.Further, more.Name)
 	s.Policy = jobspec.Meet(s.Policy, more.Policy)
 	s.Files = append(s.Files, more)
-	s.Policy.Serial = serial
+	s.Policy.Serial, s.Policy.Further = serial, further
 	lines := ""
 	for _, f := range s.Files {
 		lines += f.Name + " " + f.Policy.Digest.String() + "\n"

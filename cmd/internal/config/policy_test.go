@@ -169,6 +169,22 @@ func TestAFaultInAnOwnersFileIsTheOwnersAlone(t *testing.T) {
 	}
 }
 
+// An ordinary user may write that file, and everybody's decisions read it.
+func TestALongFileOfAnOwnerIsRefusedAndHoldsNobodyUp(t *testing.T) {
+	text := strings.Repeat("# nothing\n", 1+64<<10/10)
+	s := withFiles(t, map[string]string{"owner.d/alice.toml": text, "policy.d/10-a.toml": "serial = 1\n" + text})
+	p, err := s.Policy(0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o := p.Owners["alice"]; o.Reason != jobspec.CodePolicyPerms || o.Policy != nil {
+		t.Errorf("%+v", o)
+	}
+	if problems, err := config.CheckDraft(s.Conf); err != nil || len(problems) != 1 || !strings.Contains(problems[0].Detail, "longer than") {
+		t.Errorf("%+v, %v", problems, err)
+	}
+}
+
 // In system mode a principal's users may own the file; nobody else may.
 func TestWhoMayOwnAnOwnersFile(t *testing.T) {
 	if os.Getuid() != 0 {
