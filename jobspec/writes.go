@@ -7,7 +7,7 @@ import (
 )
 
 // privatePlaces are writable in every sandbox and gone after the run.
-func privatePlaces() []string { return []string{"/tmp", "/home/job", "/scratch"} }
+func privatePlaces() []string { return []string{"/tmp", JobHome, "/scratch"} }
 
 // isBelow reports whether a path is the folder or lies below it, part by part.
 func isBelow(p, folder string) bool {
@@ -97,25 +97,41 @@ func (j *judge) mayWrite(p string) bool {
 	case p == "/dev/null", p == "/dev/stdout", p == "/dev/stderr", p == "/dev/zero", p == "/dev/full", isBelow(p, "/dev/fd"), isBelow(p, "/proc/self/fd"):
 		return true
 	}
-	open := append(privatePlaces(), j.spec.Write...)
-	if j.op.Tier == Workspace && j.spec.Cwd.Path != "" {
-		open = append(open, j.spec.Cwd.Path)
-	}
-	for _, b := range j.spec.Bind {
-		if b.Mode == "rw" {
-			open = append(open, strings.Replace(b.Target, "~", "/home/job", 1))
-		}
-	}
+	open, shut := j.writable()
 	best, allowed := "", false
 	for _, folder := range open {
 		if isBelow(p, folder) && len(folder) >= len(best) {
 			best, allowed = folder, true
 		}
 	}
-	for _, folder := range append(slices.Clone(j.spec.Read), j.spec.Deny...) {
+	for _, folder := range shut {
 		if isBelow(p, folder) && len(folder) >= len(best) {
 			best, allowed = folder, false
 		}
 	}
 	return allowed
+}
+
+// writable lists the places inside that the job may write, and those that it may
+// only read or not even see. The longest one above a path decides.
+func (j *judge) writable() (open, shut []string) {
+	s := j.spec
+	open = append(privatePlaces(), s.Write...)
+	if j.op.Tier == Workspace && s.Cwd.Path != "" {
+		open = append(open, s.Cwd.Path)
+	}
+	if s.StateDir {
+		open = append(open, StatePlace)
+	}
+	shut = slices.Concat(s.Read, s.Deny)
+	for _, b := range s.Bind {
+		switch at := b.Inside(); {
+		case at == "": // it names no place and is refused
+		case b.Mode == BindRW:
+			open = append(open, at)
+		default:
+			shut = append(shut, at)
+		}
+	}
+	return open, shut
 }

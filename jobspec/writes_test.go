@@ -73,3 +73,24 @@ func TestAProgramFromStandardInput(t *testing.T) {
 		t.Errorf("bound %v", got)
 	}
 }
+
+func TestWhatTheJobOpensForWritingIsWhereItMayWrite(t *testing.T) {
+	s := &Spec{Cwd: Place{Path: "/srv/app"}, StateDir: true, Bind: []Bind{
+		{Source: "/srv/spool", Target: "/a~b", Mode: BindRW, Kind: KindDir},
+		{Source: "/srv/log", Target: "~/log", Mode: BindRW, Kind: KindDir},
+		{Source: "/srv/conf", Target: "~/conf", Mode: BindRO, Kind: KindDir},
+		{Source: "/srv/x", Target: "nowhere", Mode: BindRW, Kind: KindDir},
+	}}
+	j := &judge{op: &Op{Tier: Workspace, Spec: s}, spec: s}
+	for p, want := range map[string]bool{
+		"/state/seen": true, "/stateful": false, "/a~b/f": true, "/a/home/jobb/f": false,
+		"/home/job/log/f": true, "/home/job/conf/f": false, "/home/job/f": true, "/srv/app/f": true, "/srv/spool/f": false, "/etc/f": false,
+	} {
+		if got := j.mayWrite(p); got != want {
+			t.Errorf("may write %s: %v", p, got)
+		}
+	}
+	if s.StateDir = false; j.mayWrite("/state/seen") {
+		t.Error("a job without a state folder writes to one")
+	}
+}
