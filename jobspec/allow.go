@@ -29,20 +29,19 @@ func askCodes() []Code { return []Code{CodeCmdAskUnanswered, CodeAskAtTrigger, C
 // is not here cannot be allowed by anybody, only repaired.
 func allowances() map[Code]func(*judge, Check) string {
 	rebind := func(j *judge, _ Check) string { return "sbxcron rebind " + string(j.op.Job) }
+	enable := func(j *judge, _ Check) string { return "sbxcron enable " + string(j.op.Job) }
+	release := func(j *judge, _ Check) string { return "sbxcron release " + string(j.op.Job) }
 	return map[Code]func(*judge, Check) string{
 		CodePrincipalUnknown: (*judge).allowPrincipal,
-		CodePrincipalDisabled: func(j *judge, _ Check) string {
-			return j.ceilingLine("disabled = false")
-		},
+		CodePrincipalDisabled: (*judge).allowPrincipalAgain,
 		CodeKeyNotForNamespace: func(j *judge, _ Check) string {
 			return fmt.Sprintf("allowed_signers, line of %s: namespaces=%s among the others", j.op.Principal, Quote(JobNamespace(j.op.Tier, j.op.Net)))
 		},
 		CodeKeyRevoked: func(j *judge, _ Check) string { return j.again("--key FILE of another key") },
 		CodeKeyExpired: func(j *judge, _ Check) string { return j.again("--key FILE of a key that is valid now") },
 		CodeExpired:    func(j *judge, _ Check) string { return j.again("--expires 90d") },
-		CodeJobDisabled: func(j *judge, _ Check) string {
-			return "sbxcron enable " + string(j.op.Job)
-		},
+		CodeJobDisabled: enable, CodeBreakerLocked: enable,
+		CodeJobHeld: release, CodeBreakerOpen: release,
 		CodeSbxPlatformDisabled: (*judge).allowPlatform,
 		CodeTierOverCeiling: func(j *judge, _ Check) string {
 			if j.op.Tier == NoTier || j.op.Tier > Workspace {
@@ -70,8 +69,8 @@ func allowances() map[Code]func(*judge, Check) string {
 		},
 		CodeRunAsForbidden: (*judge).allowAccount,
 		CodeCmdNotAllowed:  (*judge).allowCommand,
-		CodeCmdDeniedRule: func(_ *judge, c Check) string {
-			return fmt.Sprintf("the %s policy: change or remove rule %s", c.Layer, Quote(c.Rule))
+		CodeCmdDeniedRule: func(j *judge, c Check) string {
+			return fmt.Sprintf("%s: change or remove rule %s", j.ruleFile(c.Rule), Quote(c.Rule))
 		},
 		CodeCmdAskUnanswered: func(_ *judge, c Check) string { return "--answer " + c.Target + "=allow" },
 		CodeAskAtTrigger:     func(j *judge, c Check) string { return j.again("--answer " + c.Target + "=allow") },
@@ -92,13 +91,39 @@ func (j *judge) again(with string) string {
 	return strings.TrimSpace("sbxcron replace " + string(j.op.Job) + " -f FILE " + with)
 }
 
-// ceilingLine is a line of the principal's table in policy.toml.
+// ceilingLine is a line of the principal's table, with the files that it has to
+// be written to: a file that narrows is not lifted by what another one grants.
 func (j *judge) ceilingLine(line string) string {
 	name := string(j.op.Principal)
 	if strings.ContainsAny(name, ".@") {
 		name = Quote(name)
 	}
-	return fmt.Sprintf("policy.toml, [principals.%s]: %s", name, line)
+	return fmt.Sprintf("%s, [principals.%s]: %s", j.ceilingFile(), name, line)
+}
+
+func (j *judge) ceilingFile() string {
+	switch {
+	case j.layer == LayerOwner:
+		return j.ownFile()
+	case j.managed == nil || len(j.managed.Further) == 0:
+		return policyFile
+	}
+	return policyFile + " and, where it is narrower, " + strings.Join(j.managed.Further, ", ")
+}
+
+// ownFile is the file that the principal keeps for the own jobs.
+func (j *judge) ownFile() string { return "owner.d/" + string(j.op.Principal) + ".toml" }
+
+// ruleFile is the file that a rule stands in.
+func (j *judge) ruleFile(id string) string {
+	if j.in.Policy != nil {
+		for _, r := range j.in.Policy.Rules {
+			if r.ID == id {
+				return orElse(r.File, policyFile)
+			}
+		}
+	}
+	return policyFile
 }
 
 // listed is a list of the ceiling with one more entry.
@@ -116,6 +141,14 @@ func (j *judge) allowPrincipal(Check) string {
 		return ""
 	}
 	return j.ceilingLine("max_tier = " + Quote(j.op.Tier.String()))
+}
+
+func (j *judge) allowPrincipalAgain(Check) string {
+	if j.managed != nil && !j.managed.Principals[j.op.Principal].Disabled {
+		j.layer = LayerOwner
+		defer func() { j.layer = "" }()
+	}
+	return j.ceilingLine("disabled = false")
 }
 
 func (j *judge) allowPlatform(c Check) string {
@@ -164,7 +197,7 @@ func (j *judge) allowBind(c Check) string {
 		return ""
 	case !j.inCwd(c.Target) && !withinAny(c.Target, ceiling.Bind):
 		return j.listed("bind", func(c Ceiling) []string { return c.Bind }, c.Target)
-	case j.spec.Bind[i].Mode == "rw" && j.op.Tier != Workspace:
+	case j.spec.Bind[i].Mode == BindRW && j.op.Tier != Workspace:
 		return `--tier workspace (job.toml: tier = "workspace")`
 	}
 	return j.listed("write", func(c Ceiling) []string { return c.Write }, c.Target)

@@ -338,7 +338,7 @@ func TestFieldsOfLaterWorkAreRefusedByName(t *testing.T) {
 		"backend.host": func(op *Op) { op.Spec.Backend.Host = "x" }, "backend.user": func(op *Op) { op.Spec.Backend.User = "x" }, "backend.port": func(op *Op) { op.Spec.Backend.Port = 1 },
 		"notify": func(op *Op) { op.Spec.Notify = []string{"failed"} }, "weaker": func(op *Op) { op.Spec.Weaker = []string{"weaker_soft_limits"} },
 	}
-	for _, f := range laterFields() {
+	for _, f := range LaterFields() {
 		change, ok := changes[f]
 		if !ok {
 			t.Errorf("field %q of the table is not tried", f)

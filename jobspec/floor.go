@@ -66,7 +66,7 @@ func Floor() []string {
 		fmt.Sprintf("jobs of a principal at most %d where policy.toml says nothing", DefaultMaxJobs),
 		"run_as never uid 0 and never the service's own",
 		"sensitive places (path_sensitive) are open to no job",
-		"later work refused by name: "+strings.Join(laterFields(), ", "))
+		"later work refused by name: "+strings.Join(LaterFields(), ", "))
 	return lines
 }
 

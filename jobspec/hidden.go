@@ -65,4 +65,4 @@ func (r Rule) surelyHas(word string) bool {
 }
 
 // isFixedPath reports whether a pattern matches one path only.
-func isFixedPath(glob string) bool { return glob != "" && !strings.ContainsAny(glob, `*?[\\`) }
+func isFixedPath(glob string) bool { return glob != "" && !strings.ContainsAny(glob, `*?[\`) }

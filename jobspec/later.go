@@ -50,9 +50,7 @@ func otherBackend(op *Op) bool {
 
 // LaterFields names the fields of the table by their keys in job.toml, some with
 // the values that are meant.
-func LaterFields() []string { return laterFields() }
-
-func laterFields() []string {
+func LaterFields() []string {
 	var all []string
 	for _, f := range laterTable() {
 		all = append(all, f.name)

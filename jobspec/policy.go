@@ -27,6 +27,9 @@ type Policy struct {
 	Auditors   []string
 	Rules      []Rule
 	Digest     Digest // of the managed files' bytes
+	// Further names the files of policy.d that narrow policy.toml. It decides
+	// nothing, and lets a refusal name the files that it may come from.
+	Further []string
 	// Owners are what principals have laid down for their own jobs. Decide applies
 	// the one of the op's principal.
 	Owners map[Principal]OwnerLayer
@@ -85,7 +88,7 @@ type Rule struct {
 	File   string // "" for policy.toml, else its name below CONF
 	Effect string
 	Why    string
-	Name   string   // base name, see policy.md 2.4 for the asymmetry
+	Name   string   // base name; see CheckRule for how generously it is compared
 	Path   string   // glob on the real path
 	Args   []Token  // the arguments from the first on; nil: any, empty: none
 	Rest   bool     // further arguments may follow Args

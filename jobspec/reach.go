@@ -106,9 +106,9 @@ func (j *judge) binds(c Ceiling) {
 		switch {
 		case !inCwd && !withinAny(b.Source, c.Bind):
 			j.shut("policy", CodeBindOverCeiling, b.Source, "bind of "+string(j.op.Principal)+" does not list it")
-		case b.Mode == "rw" && j.op.Tier != Workspace:
+		case b.Mode == BindRW && j.op.Tier != Workspace:
 			j.no(CodeBindOverCeiling, b.Source, "mode is rw, and only tier workspace writes")
-		case b.Mode == "rw" && !inCwd && !withinAny(b.Source, c.Write):
+		case b.Mode == BindRW && !inCwd && !withinAny(b.Source, c.Write):
 			j.shut("policy", CodeBindOverCeiling, b.Source, "mode is rw, and write of "+string(j.op.Principal)+" does not list it")
 		}
 	}

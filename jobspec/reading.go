@@ -26,7 +26,6 @@ type finding struct {
 	rule   string   // id of the rule
 	text   string   // what the rule says, part of the ask's identity
 	words  []string // the segment that it is about
-	note   string   // repeated in each record, "" for nothing
 }
 
 // segment is one command that would run, as far as it can be read.
@@ -80,7 +79,7 @@ type around struct {
 	depth    int      // commands and texts around it
 	role     Role     // how its program is bound, "" inside a text, where nothing is
 	at       spot     // where it starts
-	inText   bool     //
+	inText   bool     // it stands in a shell text
 	feed     feed     // its standard input
 	zsh      bool     // the text around it is one of zsh
 	feeds    bool     // its output goes into a pipe

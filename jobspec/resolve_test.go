@@ -133,7 +133,7 @@ func TestTheFloorIsPrintedWhole(t *testing.T) {
 			t.Errorf("rule %+v", r)
 		}
 	}
-	for _, f := range laterFields() {
+	for _, f := range LaterFields() {
 		if !strings.Contains(text, f) {
 			t.Errorf("later field %q is not printed", f)
 		}
