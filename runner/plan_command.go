@@ -32,7 +32,7 @@ func (o Order) drawCommand(b *Blueprint) error {
 		return err
 	}
 	path := ob.Real // as the kernel would name it to the interpreter
-	for range shebangDepth + 1 {
+	for range ShebangDepth + 1 {
 		line, isScript := parseShebang(head(o.Pins.File(i)))
 		if !isScript {
 			b.Exec.Path, b.Exec.Sealed, b.Exec.Size, b.Exec.ID = ob.Real, o.Pins.Sealed(i), ob.Size, ob.Places.Self
@@ -46,7 +46,7 @@ func (o Order) drawCommand(b *Blueprint) error {
 			return err
 		}
 	}
-	return refuse(jobspec.CodeBindAmbiguous, b.Exec.Script, "script %q has more than %d interpreters that are scripts themselves", b.Exec.Script, shebangDepth)
+	return refuse(jobspec.CodeBindAmbiguous, b.Exec.Script, "script %q has more than %d interpreters that are scripts themselves", b.Exec.Script, ShebangDepth)
 }
 
 // command finds the bound file that stands for a word of the command.

@@ -1,13 +1,16 @@
 package runner
 
-import "strings"
+import (
+	"io"
+	"strings"
+)
 
 // shebangBytes is how much of a file's head execve(2) looks at
-// (BINPRM_BUF_SIZE), and shebangDepth how many interpreters may be texts
+// (BINPRM_BUF_SIZE), and ShebangDepth how many interpreters may be texts
 // themselves before it gives up (exec_binprm in fs/exec.c).
 const (
 	shebangBytes = 256
-	shebangDepth = 5
+	ShebangDepth = 5
 )
 
 // shebang is what the first line of a text makes the kernel start.
@@ -46,6 +49,13 @@ func parseShebang(head []byte) (shebang, bool) {
 		s.args = []string{arg}
 	}
 	return s, s.interp != ""
+}
+
+// Interpreter is what the first line of a file makes the kernel start, "" for a
+// file that is no script.
+func Interpreter(f io.ReaderAt) string {
+	line, _ := parseShebang(head(f))
+	return line.interp
 }
 
 // argv is the argument list that the kernel makes of the script's own: the

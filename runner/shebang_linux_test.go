@@ -75,14 +75,14 @@ func TestScriptsThatInterpretScriptsStartAsTheKernelStartsThem(t *testing.T) {
 	}
 	dir := t.TempDir()
 	chain := []string{self}
-	for i := range shebangDepth + 1 {
+	for i := range ShebangDepth + 1 {
 		path := filepath.Join(dir, fmt.Sprint("s", i))
 		if err := os.WriteFile(path, []byte("#!"+chain[i]+fmt.Sprintf(" arg%d\n", i)), 0o755); err != nil {
 			t.Fatal(err)
 		}
 		chain = append(chain, path)
 	}
-	for depth := 1; depth <= shebangDepth+1; depth++ {
+	for depth := 1; depth <= ShebangDepth+1; depth++ {
 		argv, path := []string{"typed", "operand"}, chain[depth]
 		for i := depth; i > 0; i-- {
 			text, err := os.ReadFile(chain[i])
@@ -96,7 +96,7 @@ func TestScriptsThatInterpretScriptsStartAsTheKernelStartsThem(t *testing.T) {
 			argv, path = line.argv(path, argv), line.interp
 		}
 		want := fmt.Sprintf("%q", argv)
-		if depth > shebangDepth {
+		if depth > ShebangDepth {
 			want = "" // too many: see drawCommand
 		}
 		if got := kernelArgv(t, chain[depth], "operand"); got != want {

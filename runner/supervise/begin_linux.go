@@ -27,6 +27,8 @@ type held struct {
 	dir  fileID // of the directory that the name lies in
 	file int    // open for reading; shares its offset with nobody that reads
 	id   fileID
+	// interp is what its first line names, "" for a file that is no script.
+	interp string
 }
 
 // server answers the calls of one run.
@@ -34,8 +36,9 @@ type server struct {
 	listener int
 	root     int // O_PATH descriptor of the sandbox's root
 	held     []held
-	bases    map[string]bool // last parts of paths and aliases
-	texts    map[string]int  // paths and aliases, each with its index in held
+	bases    map[string]bool   // last parts of paths and aliases
+	texts    map[string]int    // paths and aliases, each with its index in held
+	above    map[fileID]string // directories that bound names lie below
 	calls    map[int32]shape
 	listened atomic.Bool // ListenerPath was opened
 }
@@ -47,7 +50,7 @@ func begin(o order, pidfd int, list []runner.Name) (*server, answer) {
 	if err != nil {
 		return nil, answer{Problem: problemListener, Detail: err.Error()}
 	}
-	s := &server{listener: listener, bases: map[string]bool{}, texts: map[string]int{}, calls: shapes(seccomp.Arch(runtime.GOARCH))}
+	s := &server{listener: listener, bases: map[string]bool{}, texts: map[string]int{}, above: map[fileID]string{}, calls: shapes(seccomp.Arch(runtime.GOARCH))}
 	s.root, err = unix.Open(fmt.Sprintf("/proc/%d/root", o.PID), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, answer{Problem: problemOther, Detail: fmt.Sprintf("open the sandbox's root: %v", err)}
@@ -89,9 +92,12 @@ func (s *server) hold(n runner.Name) error {
 	if err != nil {
 		return fmt.Errorf("open it: %w", err)
 	}
-	h := held{path: n.Path, base: path.Base(n.Path), file: fd}
+	h := held{path: n.Path, base: path.Base(n.Path), file: fd, interp: runner.Interpreter(descriptor(fd))}
 	if h.dir, err = identify(dir); err == nil {
 		h.id, err = s.prove(fd, n)
+	}
+	if err == nil {
+		err = s.keepAbove(n.Path)
 	}
 	if err != nil {
 		unix.Close(fd)
@@ -102,6 +108,25 @@ func (s *server) hold(n runner.Name) error {
 		s.texts[text] = len(s.held)
 	}
 	s.held = append(s.held, h)
+	return nil
+}
+
+// keepAbove notes which directories a name lies below: they are known by their
+// identity when they were moved.
+func (s *server) keepAbove(name string) error {
+	for dir := path.Dir(name); dir != "/"; dir = path.Dir(dir) {
+		how := unix.OpenHow{Flags: place | unix.O_DIRECTORY, Resolve: inRoot | unix.RESOLVE_NO_SYMLINKS}
+		fd, err := unix.Openat2(s.root, dir, &how)
+		if err != nil {
+			return fmt.Errorf("open %s: %w", dir, err)
+		}
+		id, err := identify(fd)
+		unix.Close(fd)
+		if err != nil {
+			return err
+		}
+		s.above[id] = dir
+	}
 	return nil
 }
 

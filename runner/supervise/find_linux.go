@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"path"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -54,24 +55,32 @@ func (s *server) find(c call, follow bool) found {
 			return nothing // the kernel will say so
 		}
 	}
-	f := s.walk(c.pid, start, c.path, follow)
-	if f.name < 0 && s.bases[last] {
-		f.name = s.spelled(c, start)
-	}
-	return f
+	return s.walk(c.pid, start, c.path, follow)
 }
 
-// spelled finds a path that is written as an approved one, whatever a part of it
-// leads to by now.
-func (s *server) spelled(c call, start int) int {
-	text := c.path
-	if !strings.HasPrefix(text, "/") {
-		text = realPath(start) + "/" + text
+// written finds the approved name that a path from a directory is written as. It
+// is alike where only its shortest form is one: what ".." means behind a part
+// that was a link is not known.
+func (s *server) written(from string, parts []string) (name int, alike bool) {
+	for len(parts) > 0 && parts[0] == ".." {
+		from, parts = path.Dir(from), parts[1:]
 	}
-	if i, ok := s.texts[runner.PlainPath(text)]; ok {
-		return i
+	text := runner.PlainPath(from + "/" + strings.Join(parts, "/"))
+	if i, ok := s.texts[text]; ok {
+		return i, false
 	}
-	return -1
+	_, alike = s.texts[path.Clean(text)]
+	return -1, alike
+}
+
+// placesOf is where a directory lies, and where it lay when the run began, if it
+// is one that a bound name lies below.
+func (s *server) placesOf(dir int) []string {
+	all := []string{realPath(dir)}
+	if id, err := identify(dir); err == nil && s.above[id] != "" && s.above[id] != all[0] {
+		all = append(all, s.above[id])
+	}
+	return all
 }
 
 // start is where a path begins: the root, the caller's directory, or one of its
@@ -108,9 +117,9 @@ func (s *server) inParent(dir int, last string) int {
 	if err != nil {
 		return -1
 	}
-	path := strings.TrimRight(realPath(dir), "/") + "/" + last
+	at := strings.TrimRight(realPath(dir), "/") + "/" + last
 	for i, h := range s.held {
-		if h.path == path || h.base == last && h.dir == id {
+		if h.path == at || h.base == last && h.dir == id {
 			return i
 		}
 	}
@@ -123,9 +132,9 @@ func (s *server) asObject(fd int) found {
 	if err != nil {
 		return found{-1, id, errnoOf(err)}
 	}
-	path := strings.TrimSuffix(realPath(fd), " (deleted)")
+	at := strings.TrimSuffix(realPath(fd), " (deleted)")
 	for i, h := range s.held {
-		if h.id == id || h.path == path {
+		if h.id == id || h.path == at {
 			return found{name: i, object: id}
 		}
 	}

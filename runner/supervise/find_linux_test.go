@@ -35,7 +35,7 @@ func newSite(t *testing.T) *site {
 	x.mkdir("ws/sub")
 	x.write("ws/bin/job", approved)
 	x.write("ws/bin/other", "other\n")
-	x.s = &server{bases: map[string]bool{}, texts: map[string]int{}}
+	x.s = &server{bases: map[string]bool{}, texts: map[string]int{}, above: map[fileID]string{}}
 	if x.s.root, err = unix.Open("/", unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0); err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +164,13 @@ func TestBoundNamesAreFoundWhateverLiesThereNow(t *testing.T) {
 			x.mkdir("ws/new")
 			x.write("ws/new/job", "evil")
 			x.link("new", "ws/bin")
-		}, []string{"DIR/ws/bin/job"}},
+		}, []string{"DIR/ws/bin/job", "../bin/job", "DIR/ws/sub/../bin/job", "DIR/ws/sub/.././bin//job", "DIR/ws/short"}},
+		"a link far away": {func(x *site) {
+			x.rename("ws/bin", "ws/old")
+			x.mkdir("other/deep")
+			x.write("other/deep/job", "evil")
+			x.link(x.dir+"/other/deep", "ws/bin")
+		}, []string{"DIR/ws/bin/job", "../bin/job", "DIR/ws/sub/../bin/job", "../sub/../bin/job"}},
 		"a file there": {func(x *site) { x.rename("ws/bin", "ws/old"); x.write("ws/bin", "evil") }, []string{"DIR/ws/bin/job"}},
 		"an alias":     {func(x *site) { x.link("bin/other", "ws/alias") }, []string{"DIR/ws/alias", "DIR/./ws//alias", "../sub/x/alias"}[:2]},
 	} {
@@ -194,6 +200,29 @@ func TestBoundNamesAreFoundInAFolderThatWasRenamed(t *testing.T) {
 	for _, f := range []found{x.find(unix.AT_FDCWD, "job"), x.find(bin, "./job"), x.find(unix.AT_FDCWD, "DIR/ws/old/job"), x.find(unix.AT_FDCWD, "/proc/self/fd/"+strconv.Itoa(place))} {
 		if f.name != 0 {
 			t.Errorf("%+v", f)
+		}
+	}
+}
+
+// Where a part before ".." became a link, the path leads elsewhere than what was
+// approved, or not: it is refused. From a folder that is known ".." is where it was.
+func TestPathsThatMayHaveMeantABoundNameLeadToNoOtherBytes(t *testing.T) {
+	x := newSite(t)
+	x.mkdir("other/deep")
+	x.mkdir("other/bin")
+	x.write("other/bin/job", "evil")
+	x.rename("ws/sub", "ws/old")
+	x.link(x.dir+"/other/deep", "ws/sub")
+	for path, want := range map[string]found{"DIR/ws/sub/../bin/job": {name: -1, errno: unix.EACCES}, "DIR/ws/none/../bin/job": {name: -1, errno: unix.ENOENT}} {
+		if f := x.find(unix.AT_FDCWD, path); f.name != want.name || f.errno != want.errno {
+			t.Errorf("%q: %+v, want %+v", path, f, want)
+		}
+	}
+	t.Chdir(x.dir + "/ws/bin")
+	x.rename("ws/bin", "other/in")
+	for _, path := range []string{"../bin/job", "./../bin//job"} {
+		if f := x.find(unix.AT_FDCWD, path); f.name != 0 {
+			t.Errorf("%q from a folder that was moved: %+v", path, f)
 		}
 	}
 }

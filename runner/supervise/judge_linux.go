@@ -95,18 +95,45 @@ func (s *server) judgeOpen(id uint64, c call) verdict {
 // judgeExec lets a bound name be executed while it means the approved bytes. A
 // descriptor cannot be put in place of an execve, so the kernel looks at the name
 // once more: what is done to it in between, a few microseconds, is not seen.
+//
+// The kernel asks nobody about the interpreter that a script's first line names,
+// so it is looked at here, too.
 func (s *server) judgeExec(id uint64, c call) verdict {
-	if c.path == "" && c.flags&unix.AT_EMPTY_PATH != 0 {
-		return verdict{} // by descriptor
+	f := s.target(c)
+	for range runner.ShebangDepth + 1 {
+		if f.name < 0 {
+			return refuse(f.errno)
+		}
+		h := s.held[f.name]
+		if f.errno != 0 || f.object != h.id {
+			return s.drifted(id, h)
+		}
+		if h.interp == "" {
+			return verdict{}
+		}
+		f = s.find(call{pid: c.pid, dir: unix.AT_FDCWD, path: h.interp}, true)
 	}
-	f := s.find(c, c.flags&unix.AT_SYMLINK_NOFOLLOW == 0)
-	switch {
-	case f.name < 0:
-		return refuse(f.errno)
-	case f.errno == 0 && f.object == s.held[f.name].id:
-		return verdict{}
-	case s.valid(id):
-		send(answer{Drifted: true, Target: s.held[f.name].path}) // nobody left to tell: the run ends
+	return refuse(unix.ELOOP) // as the kernel says
+}
+
+// target is what an execve would run. An empty path means the descriptor, which
+// an open with O_PATH can have given without an answer.
+func (s *server) target(c call) found {
+	if c.path != "" || c.flags&unix.AT_EMPTY_PATH == 0 {
+		return s.find(c, c.flags&unix.AT_SYMLINK_NOFOLLOW == 0)
+	}
+	fd, errno := s.start(c)
+	if errno != 0 {
+		return nothing // the kernel will say so
+	}
+	defer unix.Close(fd)
+	return s.asObject(fd)
+}
+
+// drifted refuses an execve and tells of it, unless nobody hears the answer.
+func (s *server) drifted(id uint64, h held) verdict {
+	if s.valid(id) {
+		send(answer{Drifted: true, Target: h.path}) // nobody left to tell: the run ends
 	}
 	return refuse(unix.EACCES)
 }

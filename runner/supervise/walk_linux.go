@@ -20,12 +20,14 @@ type walker struct {
 	at    int // directory that was reached; ours unless it is the root
 	parts []string
 	links int
+	named int  // bound name that the path was written as on the way, -1 for none
+	alike bool // the same, but a part before ".." may have been a link then
 }
 
 // walk resolves a path from a directory in the caller's view. A path that cannot
 // be followed to its end is an errno.
 func (s *server) walk(pid, start int, path string, follow bool) found {
-	w := &walker{s: s, pid: pid, at: s.root}
+	w := &walker{s: s, pid: pid, at: s.root, named: -1}
 	if start != s.root {
 		fd, err := unix.FcntlInt(uintptr(start), unix.F_DUPFD_CLOEXEC, 0)
 		if err != nil {
@@ -35,7 +37,12 @@ func (s *server) walk(pid, start int, path string, follow bool) found {
 	}
 	defer func() { closeUnless(w.at, s.root) }()
 	w.push(path)
+	return w.wayOf(w.walk(follow))
+}
+
+func (w *walker) walk(follow bool) found {
 	for len(w.parts) > 0 {
+		w.look()
 		part := w.pop()
 		if len(w.parts) == 0 {
 			if f, over := w.last(part, follow); over {
@@ -47,7 +54,35 @@ func (s *server) walk(pid, start int, path string, follow bool) found {
 			return found{-1, fileID{}, errno}
 		}
 	}
-	return s.asObject(w.at) // a directory's path
+	return w.s.asObject(w.at) // a directory's path
+}
+
+// look compares what is left to walk with the approved names, as it is written:
+// the next part may have become a link, or have gone.
+func (w *walker) look() {
+	if w.named >= 0 || !w.s.bases[w.parts[len(w.parts)-1]] {
+		return
+	}
+	for _, from := range w.s.placesOf(w.at) {
+		name, alike := w.s.written(from, w.parts)
+		if w.named = name; name >= 0 {
+			return
+		}
+		w.alike = w.alike || alike
+	}
+}
+
+// wayOf adds what was seen on the way to what was found at its end. A path that
+// may have meant a bound name is not followed to other bytes.
+func (w *walker) wayOf(f found) found {
+	switch {
+	case f.name >= 0:
+	case w.named >= 0:
+		f.name = w.named
+	case w.alike && f.errno == 0:
+		f.errno = unix.EACCES
+	}
+	return f
 }
 
 // push puts a path before what is left to walk.
