@@ -19,15 +19,14 @@ const (
 // since a path need not go through PATH. A file that the owner approved is not
 // covered: its bytes are part of the approval.
 func (o Order) drawShims(b *Blueprint) error {
-	script := shim.Script(ChannelPath)
-	b.data(ShimPath, script, 0o555)
+	b.data(ShimPath, shim.Script(ChannelPath, ""), 0o555)
 	b.grant(ShimPath, ReadFile)
 	for _, name := range shim.Names() {
 		b.mount(Mount{Kind: Symlink, Dst: path.Join(ShimDir, name), Src: ShimPath})
 	}
 	for _, real := range o.Host.shims.Now() {
 		if !slices.ContainsFunc(b.Mounts, func(m Mount) bool { return m.Dst == real }) {
-			b.data(real, script, 0o555)
+			b.data(real, shim.Script(ChannelPath, path.Base(real)), 0o555)
 		}
 	}
 	b.mount(Mount{Kind: Channel, Dst: ChannelPath})

@@ -24,6 +24,8 @@ func denialCases() []Case {
 		{"trying the same again and again ends a run", true, endedByLoop},
 		{"many different denials end a run", true, endedByNumber},
 		{"the pipe for events cannot be read", true, pipeIsOneWay},
+		{"bytes without an end before an attempt do not hide it", true, gluedAttempt},
+		{"a link of another name to a program of the table is told", true, linkedShim},
 		{"a job that floods the pipe harms only itself", false, floodedPipe},
 		{"a flood of attempts is counted and harms nobody", true, floodOfAttempts},
 		{"a quiet run has no denials", false, quietRun},
@@ -186,6 +188,23 @@ func pipeIsOneWay(l *Lab) error {
 		return err
 	}
 	return wantText("answers", r.Out, "0\n1\n2\n2\n1\n")
+}
+
+func gluedAttempt(l *Lab) error {
+	_, err := l.wantDenied(shell("printf x >> "+runner.ChannelPath+"; sudo id; exit 0"), "esc_sudo sudo id x1")
+	return err
+}
+
+func linkedShim(l *Lab) error {
+	real := shim.NewPlaces().Now()
+	if len(real) == 0 {
+		return &Missing{"any program of the table, such as su,"}
+	}
+	r, err := l.run(shell("ln -s " + real[0] + " $TMPDIR/innocent; $TMPDIR/innocent x; exit 0"))
+	if err == nil && (r.End.Outcome != record.OutcomeDenied || len(r.End.Denials) != 1 || r.End.Denials[0].Target != "innocent x") {
+		err = fmt.Errorf("ended as %s with %q", r.End.Outcome, denialsOf(r))
+	}
+	return err
 }
 
 func floodedPipe(l *Lab) error {

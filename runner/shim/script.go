@@ -23,8 +23,13 @@ const (
 // tells what was tried through the pipe at channel, and ends. The shell's own
 // printf writes the fields with zero bytes between them, and cuts each to
 // MaxArgBytes; LC_ALL makes it count bytes. It opens the pipe for appending
-// because only that needs no more than the right to write.
-func Script(channel string) []byte {
+// because only that needs no more than the right to write. What it writes begins
+// with a zero byte: bytes without an end that somebody left in the pipe are then
+// a field of their own and hide nothing.
+//
+// covers is the program that the script lies over: whoever calls it by a link of
+// another name meant that one. It is "" for the script that stands for all.
+func Script(channel, covers string) []byte {
 	var b strings.Builder
 	b.WriteString(`#!/bin/sh
 # Stands in for programs that ask a person or change rights. Nobody is there to
@@ -42,6 +47,9 @@ case $name in
 		}
 		fmt.Fprintf(&b, "%s) code=%s status=%d ;;\n", strings.Join(patterns, "|"), t.Code, t.Exit)
 	}
+	if t, ok := tool(covers); ok {
+		fmt.Fprintf(&b, "*) code=%s status=%d ;;\n", t.Code, t.Exit)
+	}
 	args := make([]string, MaxArgs)
 	for i := range args {
 		args[i] = fmt.Sprintf(`"${%d}"`, i+1)
@@ -49,7 +57,7 @@ case $name in
 	fmt.Fprintf(&b, `esac
 LC_ALL=C
 [ $# -le %d ] || set -- %s
-[ -z "$code" ] || printf '%%.%ds\0' %s "$code" "$name" "$@" %s 2>/dev/null >>%s
+[ -z "$code" ] || printf '%%.%ds\0' '' %s "$code" "$name" "$@" %s 2>/dev/null >>%s
 echo "sbxcron: $name: a job cannot ask and cannot gain rights (${code:-refused})" >&2
 exit $status
 `, MaxArgs, strings.Join(args, " "), MaxArgBytes, markBegin, markEnd, channel)

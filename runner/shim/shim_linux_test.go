@@ -43,7 +43,7 @@ func newBench(t *testing.T) bench {
 	}
 	b.pipe = os.NewFile(uintptr(fd), path)
 	t.Cleanup(func() { b.pipe.Close() })
-	if err := os.WriteFile(filepath.Join(b.dir, "script"), Script(path), 0o755); err != nil {
+	if err := os.WriteFile(filepath.Join(b.dir, "script"), Script(path, ""), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	return b
@@ -114,7 +114,7 @@ func TestWhateverTheArgumentsTheyFitIntoOneWrite(t *testing.T) {
 // The script is part of every plan and is to be read by people.
 func TestTheScriptIsTheOneThatWasLookedAt(t *testing.T) {
 	path := filepath.Join("..", "..", "testdata", "golden", "runner", "shim.txt")
-	got := Script("/.sbxcron/events")
+	got := Script("/.sbxcron/events", "")
 	if *update {
 		if err := os.WriteFile(path, got, 0o644); err != nil {
 			t.Fatal(err)
@@ -134,6 +134,30 @@ func TestAnUnknownNameTellsNothingAndStillRefuses(t *testing.T) {
 	told, status, _, _ := b.call(t, "", "cp", "a", "b")
 	if len(told) != 0 || status != 126 {
 		t.Errorf("told %q, status %d", told, status)
+	}
+}
+
+func TestTheScriptOverAProgramTellsOfItUnderAnyName(t *testing.T) {
+	b := newBench(t)
+	if err := os.WriteFile(filepath.Join(b.dir, "script"), Script(b.pipe.Name(), "systemctl"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, code := range map[string]jobspec.Code{"reboot": jobspec.CodeEscScheduler, "sudo": jobspec.CodeEscSudo} {
+		told, status, _, _ := b.call(t, "", name, "now")
+		if got := parse(told); !reflect.DeepEqual(got, []Attempt{{code, []string{name, "now"}}}) || status != 1 {
+			t.Errorf("%s: told %q, status %d", name, got, status)
+		}
+	}
+}
+
+func TestBytesWithoutAnEndDoNotHideTheNextAttempt(t *testing.T) {
+	b := newBench(t)
+	told, _, _, _ := b.call(t, "", "sudo", "id")
+	for _, before := range []string{"x", strings.Repeat("x", 5000), markBegin, markBegin + "\x00", markBegin + "\x00esc_su\x00s"} {
+		got := parse(append([]byte(before), told...))
+		if len(got) == 0 || !reflect.DeepEqual(got[len(got)-1], Attempt{jobspec.CodeEscSudo, []string{"sudo", "id"}}) {
+			t.Errorf("after %.20q: %q", before, got)
+		}
 	}
 }
 

@@ -62,14 +62,20 @@ func Names() []string {
 
 // Known reports whether the table has a base name.
 func Known(name string) bool {
+	_, ok := tool(name)
+	return ok
+}
+
+// tool finds the group of a base name.
+func tool(name string) (Tool, bool) {
 	for _, t := range Tools() {
 		for _, n := range t.Names {
 			if n == name || strings.HasSuffix(n, "-") && strings.HasPrefix(name, n) {
-				return true
+				return t, true
 			}
 		}
 	}
-	return false
+	return Tool{}, false
 }
 
 // Codes lists the codes that a shim can tell, in the order of the table.
