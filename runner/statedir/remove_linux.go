@@ -3,6 +3,7 @@ package statedir
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -122,23 +123,42 @@ type sweeper struct {
 	moved bool // something was moved to the top and is still there
 }
 
+// batch bounds how many names of a folder are held in memory: how many there are
+// was the job's choice.
+const batch = 1024
+
+// folder removes what lies in a folder. It begins anew behind each batch, since
+// what a listing shows while names go is not said.
 func (s *sweeper) folder(at int, depth int) error {
-	fd, err := openAt(at, ".", anyDir, inside)
-	if err != nil {
-		return err
-	}
-	dir := os.NewFile(uintptr(fd), "state")
-	defer dir.Close()
-	names, err := dir.Readdirnames(-1)
-	if err != nil {
-		return err
-	}
-	for _, name := range names {
-		if err := s.entry(fd, name, depth); err != nil {
+	for {
+		more, err := s.some(at, depth)
+		if err != nil || !more {
 			return err
 		}
 	}
-	return nil
+}
+
+// some removes one batch and reports whether there was any.
+func (s *sweeper) some(at int, depth int) (bool, error) {
+	fd, err := openAt(at, ".", anyDir, inside)
+	if err != nil {
+		return false, err
+	}
+	dir := os.NewFile(uintptr(fd), "state")
+	defer dir.Close()
+	names, err := dir.Readdirnames(batch)
+	if errors.Is(err, io.EOF) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	for _, name := range names {
+		if err := s.entry(fd, name, depth); err != nil {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 func (s *sweeper) entry(dir int, name string, depth int) error {
