@@ -138,7 +138,7 @@ func (r *reading) moved(text []string, words []shell.Word, c around) {
 		}
 		to = path.Join(c.at.dir, to)
 	}
-	if path.IsAbs(to) && !(r.root != "" && isBelow(to, r.root)) || to == ".." || strings.HasPrefix(to, "../") {
+	if path.IsAbs(to) && !pathWithin(to, r.root) || to == ".." || strings.HasPrefix(to, "../") {
 		r.find(ruleDynamic, text)
 	}
 }

@@ -9,11 +9,6 @@ import (
 // privatePlaces are writable in every sandbox and gone after the run.
 func privatePlaces() []string { return []string{"/tmp", JobHome, "/scratch"} }
 
-// isBelow reports whether a path is the folder or lies below it, part by part.
-func isBelow(p, folder string) bool {
-	return p == folder || strings.HasPrefix(p, strings.TrimSuffix(folder, "/")+"/")
-}
-
 // writing records a file that an option names for writing.
 func (r *reading) writing(name string, words []string, c around) {
 	r.writes = append(r.writes, writing{path: name, at: c.at, words: slices.Clone(words)})
@@ -94,18 +89,18 @@ func (j *judge) written(w writing) (string, bool) {
 
 func (j *judge) mayWrite(p string) bool {
 	switch {
-	case p == "/dev/null", p == "/dev/stdout", p == "/dev/stderr", p == "/dev/zero", p == "/dev/full", isBelow(p, "/dev/fd"), isBelow(p, "/proc/self/fd"):
+	case p == "/dev/null", p == "/dev/stdout", p == "/dev/stderr", p == "/dev/zero", p == "/dev/full", pathWithin(p, "/dev/fd"), pathWithin(p, "/proc/self/fd"):
 		return true
 	}
 	open, shut := j.writable()
 	best, allowed := "", false
 	for _, folder := range open {
-		if isBelow(p, folder) && len(folder) >= len(best) {
+		if pathWithin(p, folder) && len(folder) >= len(best) {
 			best, allowed = folder, true
 		}
 	}
 	for _, folder := range shut {
-		if isBelow(p, folder) && len(folder) >= len(best) {
+		if pathWithin(p, folder) && len(folder) >= len(best) {
 			best, allowed = folder, false
 		}
 	}

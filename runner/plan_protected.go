@@ -2,10 +2,6 @@ package runner
 
 import "github.com/sbxcron/sbxcron/jobspec"
 
-// ProtectedNames are the entries of a writable directory that a job may read
-// but not change where they exist (see jobspec).
-func ProtectedNames() []string { return jobspec.ProtectedNames() }
-
 // words tell of a guard, for the plan's text.
 func (g Guard) words() string {
 	text := g.Path

@@ -5,8 +5,8 @@ import "github.com/sbxcron/sbxcron/runner/shim"
 // maxKinds bounds how many different events one turn hands on.
 const maxKinds = 64
 
-// Others is the target of events that were too many to be told apart.
-const Others = "and others"
+// others is the target of events that were too many to be told apart.
+const others = "and others"
 
 // tally counts what one turn brought, in the order of first sight.
 type tally struct {
@@ -24,7 +24,7 @@ func (t *tally) count(e Event, n int64) {
 	}
 	i, known := t.index[e]
 	if !known && len(t.list) >= maxKinds {
-		e.Target = Others
+		e.Target = others
 		i, known = t.index[e]
 	}
 	if !known {
