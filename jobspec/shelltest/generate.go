@@ -6,10 +6,15 @@ import (
 	"strings"
 )
 
+// recorders is more than most texts call, so that each call has a name of its own:
+// with a few names for all, a command that is not read would hide behind another
+// of its name that is.
+const recorders = 60
+
 // Names are the recorders that the texts call. Those with an odd number fail.
 func Names() []string {
 	var all []string
-	for i := range 10 {
+	for i := range recorders {
 		all = append(all, fmt.Sprintf("rec%d", i))
 	}
 	return all
@@ -22,20 +27,26 @@ func Tools() []string {
 
 // Text makes a text of the language that dash reads, or bash.
 func Text(r *rand.Rand, bash bool) string {
-	g := &generator{r: r, bash: bash}
+	g := &generator{r: r, bash: bash, order: r.Perm(recorders)}
 	return g.list(3)
 }
 
 type generator struct {
 	r       *rand.Rand
 	bash    bool
+	order   []int // of the recorders
+	named   int   // how many calls have a name
 	funcs   int
 	quoting int // texts in single quotes around
 }
 
 func (g *generator) pick(options ...string) string { return options[g.r.IntN(len(options))] }
 
-func (g *generator) name() string { return fmt.Sprintf("rec%d", g.r.IntN(10)) }
+// name is the next recorder, and one again only where all have been called.
+func (g *generator) name() string {
+	g.named++
+	return fmt.Sprintf("rec%d", g.order[g.named%recorders])
+}
 
 // list is one to three statements.
 func (g *generator) list(depth int) string {
@@ -87,7 +98,7 @@ func (g *generator) simple(depth int) string {
 	for range g.r.IntN(3) {
 		s += " " + g.operand(depth)
 	}
-	return s + g.pick("", "", "", " >out", " 2>&1", " >>out 2>/dev/null", " </dev/null")
+	return s + g.pick("", "", "", " >out", " 2>&1", " >>out 2>/dev/null", " </dev/null", " >out$("+g.name()+")", " 2>\"out `"+g.name()+"`\"")
 }
 
 func (g *generator) operand(depth int) string {
@@ -95,7 +106,7 @@ func (g *generator) operand(depth int) string {
 		return g.pick("a", "-x", `"b c"`, "rec9", `\#`, "2", "=", `\;`)
 	}
 	inner := g.statement(depth - 1)
-	switch g.r.IntN(6) {
+	switch g.r.IntN(9) {
 	case 0:
 		return "$( " + inner + "\n)"
 	case 1:
@@ -106,6 +117,12 @@ func (g *generator) operand(depth int) string {
 		return "$(( 1 + 0$( " + inner + "\n) ))"
 	case 4:
 		return "`" + g.name() + " a`"
+	case 5:
+		return "${UNSET:=$( " + inner + "\n)}"
+	case 6:
+		return "\"${HERE#$( " + inner + "\n)}\""
+	case 7:
+		return "a$( " + g.pick("X=$( "+inner+"\n)", "cat <<END\n$( "+inner+"\n)\nEND\n") + "\n)"
 	default:
 		return "`" + g.name() + " \\`" + g.name() + "\\``"
 	}
@@ -135,7 +152,8 @@ func (g *generator) loop(depth int) string {
 }
 
 func (g *generator) cases(depth int) string {
-	return "case a in (b) " + g.simple(0) + ";; a|rec1) " + g.list(depth) + "\n;; *) " + g.simple(0) + "\nesac"
+	word := g.pick("a", "a$("+g.simple(0)+"\n)")
+	return "case " + word + " in (b|$(" + g.simple(0) + "\n)) " + g.simple(0) + ";; a|rec1) " + g.list(depth) + "\n;; *) " + g.simple(0) + "\nesac"
 }
 
 func (g *generator) function(depth int) string {
@@ -197,7 +215,7 @@ func (g *generator) heredoc(int) string {
 }
 
 func (g *generator) bashOnly(depth int) string {
-	switch g.r.IntN(8) {
+	switch g.r.IntN(13) {
 	case 0:
 		return "cat <( " + g.list(depth) + "\n)"
 	case 1:
@@ -210,6 +228,16 @@ func (g *generator) bashOnly(depth int) string {
 		return "for ((i=0; i<1; i++)); do " + g.list(depth) + "\ndone"
 	case 5:
 		return g.simple(0) + " |& " + g.simple(0)
+	case 7:
+		return "cat < <( " + g.list(depth) + "\n)"
+	case 8:
+		return g.simple(0) + " > >( " + g.list(depth) + "\n)"
+	case 9:
+		return "y[0$(" + g.simple(0) + "\n)]=\"$(" + g.simple(0) + "\n)\"; : \"${y[0$(" + g.simple(0) + "\n)]//a/$(" + g.simple(0) + "\n)}\""
+	case 10:
+		return "declare z=\"$( " + g.list(depth) + "\n)\""
+	case 11:
+		return "case b in a) ;& b) " + g.simple(0) + ";;& *) " + g.simple(0) + "\nesac"
 	case 6:
 		g.funcs++
 		return fmt.Sprintf("function fun%d { %s\n}; fun%d", g.funcs, g.list(depth), g.funcs)
