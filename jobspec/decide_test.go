@@ -138,6 +138,9 @@ func TestTheTriggerNamesWhatIsWrong(t *testing.T) {
 		{"executable by link", func(in *Input) { in.Paths[0].Symlink = true }, CodeDriftExecPath},
 		{"executable is a socket", func(in *Input) { in.Paths[0].Kind = KindSocket }, CodeDriftExecPath},
 		{"not bound", func(in *Input) { in.Op.Spec.Bound = nil }, CodeBindAmbiguous},
+		{"two programs", func(in *Input) {
+			in.Op.Spec.Bound = append(in.Op.Spec.Bound, boundAt(RoleExecutable, "./b", "/srv/ops/b"))
+		}, CodeSpecMalformed},
 		{"cwd by link", func(in *Input) { in.Paths[1].Symlink = true }, CodeDriftCwdSymlink},
 		{"cwd of another", func(in *Input) { in.Paths[1].UID = 0 }, CodeDriftCwd},
 		{"cwd is a file", func(in *Input) { in.Paths[1].Kind = KindRegular }, CodeDriftCwd},
@@ -208,8 +211,8 @@ func TestAPanicDenies(t *testing.T) {
 	in.system(RunAs{"reports", 1001, 1001})
 	in.Host.LookupUser = func(string) (RunAs, bool) { panic("no accounts") }
 	d := Decide(PhaseTrigger, in)
-	if d.Allowed() || !slices.Contains(codesOf(d), CodeInternal) {
-		t.Errorf("allowed %v, codes %v", d.Allowed(), codesOf(d))
+	if d.Allowed() || !slices.Contains(codesOf(d), CodeInternal) || d.Verdicts != (Verdicts{No, No, No, No}) {
+		t.Errorf("allowed %v, codes %v, verdicts %+v", d.Allowed(), codesOf(d), d.Verdicts)
 	}
 }
 
