@@ -32,14 +32,14 @@ func allowances() map[Code]func(*judge, Check) string {
 	enable := func(j *judge, _ Check) string { return "sbxcron enable " + string(j.op.Job) }
 	release := func(j *judge, _ Check) string { return "sbxcron release " + string(j.op.Job) }
 	return map[Code]func(*judge, Check) string{
-		CodePrincipalUnknown: (*judge).allowPrincipal,
+		CodePrincipalUnknown:  (*judge).allowPrincipal,
 		CodePrincipalDisabled: (*judge).allowPrincipalAgain,
 		CodeKeyNotForNamespace: func(j *judge, _ Check) string {
 			return fmt.Sprintf("allowed_signers, line of %s: namespaces=%s among the others", j.op.Principal, Quote(JobNamespace(j.op.Tier, j.op.Net)))
 		},
-		CodeKeyRevoked: func(j *judge, _ Check) string { return j.again("--key FILE of another key") },
-		CodeKeyExpired: func(j *judge, _ Check) string { return j.again("--key FILE of a key that is valid now") },
-		CodeExpired:    func(j *judge, _ Check) string { return j.again("--expires 90d") },
+		CodeKeyRevoked:  func(j *judge, _ Check) string { return j.again("--key FILE of another key") },
+		CodeKeyExpired:  func(j *judge, _ Check) string { return j.again("--key FILE of a key that is valid now") },
+		CodeExpired:     func(j *judge, _ Check) string { return j.again("--expires 90d") },
 		CodeJobDisabled: enable, CodeBreakerLocked: enable,
 		CodeJobHeld: release, CodeBreakerOpen: release,
 		CodeSbxPlatformDisabled: (*judge).allowPlatform,

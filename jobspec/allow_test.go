@@ -50,7 +50,25 @@ func TestWhatIsToldToAllowARefusalAllowsIt(t *testing.T) {
 				in.Policy.Rules = []Rule{{ID: "ID", Effect: "allow", Why: "WHY", Path: "/srv/ops/backup.sh"}}
 			}},
 		{"rule", func(in *Input) { in.rule(Rule{ID: "no", Effect: "deny", Why: "w", Name: "backup.sh"}) }, CodeCmdDeniedRule,
-			`the managed policy: change or remove rule "no"`, func(in *Input) { in.Policy.Rules = nil }},
+			`policy.toml: change or remove rule "no"`, func(in *Input) { in.Policy.Rules = nil }},
+		{"rule of another file", func(in *Input) {
+			in.rule(Rule{ID: "no", Effect: "deny", Why: "w", Name: "backup.sh", File: "policy.d/x.toml"})
+		}, CodeCmdDeniedRule,
+			`policy.d/x.toml: change or remove rule "no"`, func(in *Input) { in.Policy.Rules = nil }},
+		{"tier of several files", func(in *Input) {
+			in.Policy.Further = []string{"policy.d/x.toml"}
+			in.alice(func(c *Ceiling) { c.MaxTier = ReadOnly })
+		}, CodeTierOverCeiling, `policy.toml and, where it is narrower, policy.d/x.toml, [principals.alice]: max_tier = "workspace"`,
+			func(in *Input) { in.alice(func(c *Ceiling) { c.MaxTier = Workspace }) }},
+		{"tier of the own file", func(in *Input) { in.own(Ceiling{MaxTier: ReadOnly, MaxNet: NetProxy}) }, CodeTierOverCeiling,
+			`owner.d/alice.toml, [principals.alice]: max_tier = "workspace"`, func(in *Input) { in.own(Ceiling{MaxTier: Workspace, MaxNet: NetProxy}) }},
+		{"disabled by the own file", func(in *Input) { in.own(Ceiling{MaxTier: Workspace, MaxNet: NetProxy, Disabled: true}) }, CodePrincipalDisabled,
+			"owner.d/alice.toml, [principals.alice]: disabled = false", func(in *Input) { in.own(Ceiling{MaxTier: Workspace, MaxNet: NetProxy}) }},
+		{"held", func(in *Input) { in.Held = true }, CodeJobHeld, "sbxcron release nightly", func(in *Input) { in.Held = false }},
+		{"breaker", func(in *Input) { in.Held, in.HeldFor = true, CodeBreakerOpen }, CodeBreakerOpen,
+			"sbxcron release nightly", func(in *Input) { in.Held = false }},
+		{"locked breaker", func(in *Input) { in.Held, in.HeldFor = true, CodeBreakerLocked }, CodeBreakerLocked,
+			"sbxcron enable nightly", func(in *Input) { in.Held = false }},
 		{"changed file", func(in *Input) { in.Paths[0].SHA256 = DigestOf([]byte("new")) }, CodeDriftExecHash,
 			"sbxcron rebind nightly", func(in *Input) { in.Op.Spec.Bound[0].SHA256 = in.Paths[0].SHA256 }},
 		{"expired", func(in *Input) { in.Host.Now = in.Op.Spec.ExpiresAt.Time() }, CodeExpired,
@@ -140,4 +158,9 @@ func TestNothingThatIsOfferedWeakensASandbox(t *testing.T) {
 	if n == 0 {
 		t.Error("nothing was looked at")
 	}
+}
+
+// own is the file that alice keeps about the own jobs, with one ceiling in it.
+func (in *Input) own(c Ceiling) {
+	in.Policy.Owners = map[Principal]OwnerLayer{"alice": {Policy: &Policy{Open: true, Principals: map[Principal]Ceiling{"alice": c}}}}
 }

@@ -35,7 +35,9 @@ func (j *judge) ceilings() {
 func (j *judge) within(layer string, p *Policy, c Ceiling) {
 	before := len(j.checks)
 	j.of(&j.all.Capability)
+	j.layer = layer
 	j.bounds(p, c)
+	j.layer = ""
 	said := j.checks[:before:before]
 	for _, check := range j.checks[before:] {
 		check.Layer = orElse(check.Layer, layer)

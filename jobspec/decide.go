@@ -65,6 +65,7 @@ type judge struct {
 	spec    *Spec // nil when the op carries none
 	read    *reading
 	asks    []Ask
+	layer   string   // whose ceiling is being judged, "" outside of that step
 	notes   []string // what each record of a run repeats, beside the weaker choices
 
 	checks []Check

@@ -35,7 +35,7 @@ func (j *judge) ownPolicy() {
 	if !kept || o.Policy != nil && o.Reason == "" {
 		return
 	}
-	j.finding(Check{Code: orElse(o.Reason, CodePolicyEvalError), Layer: LayerOwner, Target: "owner.d/" + string(j.op.Principal) + ".toml",
+	j.finding(Check{Code: orElse(o.Reason, CodePolicyEvalError), Layer: LayerOwner, Target: j.ownFile(),
 		Detail: orElse(o.Detail, "it was not read")})
 }
 

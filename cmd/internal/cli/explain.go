@@ -200,7 +200,7 @@ func (a *App) printCheck(c jobspec.Check) {
 		a.line("       do: %s", c.Remedy)
 	}
 	if c.Allow != "" {
-		a.line("       to allow it, sign or write: %s", c.Allow)
+		a.line("       to allow it: %s", c.Allow)
 	}
 }
 
