@@ -91,6 +91,7 @@ var (
 	saysFiles    = regexp.MustCompile(`(?i)too many open files`)
 	saysSize     = regexp.MustCompile(`(?i)file too large|file size limit exceeded`)
 	saysFork     = regexp.MustCompile(`(?i)(fork|thread).*resource temporarily unavailable|cannot fork`)
+	namesScript  = regexp.MustCompile(`^[^:]+: (line )?[0-9]+: `)
 	namesPath    = regexp.MustCompile(`['"]([^'"]+)['"]|(/[^\s:'",]+)|(\S+): [A-Z]`)
 )
 
@@ -136,6 +137,7 @@ func (n *needs) fromWords(stderr string) {
 // pathIn is the path that a message is about: a quoted one, an absolute one, or
 // the word before the cause.
 func (n *needs) pathIn(line string) string {
+	line = line[len(namesScript.FindString(line)):] // a shell's own words: which script, and where in it
 	for _, m := range namesPath.FindAllStringSubmatch(line, -1) {
 		for _, p := range m[1:] {
 			if p = strings.TrimSuffix(p, ":"); p != "" && !strings.ContainsAny(p, "\x00") && n.plausible(p) {
