@@ -7,6 +7,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sbxcron/sbxcron/runner/internal/child"
 )
 
 // childName is the argv[0] by which our own program knows that it is the
@@ -35,7 +37,8 @@ func ChildMain() {
 
 // serve answers until the parent closes its end.
 func serve() error {
-	if err := harden(); err != nil {
+	unix.Close(childExe)
+	if err := child.Harden("opener"); err != nil {
 		return err
 	}
 	buf := make([]byte, maxMessage)
@@ -55,20 +58,6 @@ func serve() error {
 			return err
 		}
 	}
-}
-
-// harden makes sure that the parent did its part and closes the door that the
-// exec opens: the process is dumpable again, and then its user may trace it and
-// a crash may leave what it read in a core file (prctl(2), PR_SET_DUMPABLE).
-func harden() error {
-	unix.Close(childExe)
-	if os.Getuid() == 0 || os.Getgid() == 0 || os.Getuid() != os.Geteuid() {
-		return errors.New("the opener still is root")
-	}
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
-		return err
-	}
-	return unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
 }
 
 func (q question) answer() error {

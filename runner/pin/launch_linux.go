@@ -5,19 +5,20 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net"
 	"os"
 	"os/exec"
 	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sbxcron/sbxcron/runner/internal/child"
 )
 
 // startSession starts the child. It is our own program, executed through a
 // descriptor so that it is found below a folder that the account cannot enter.
 func startSession(ctx context.Context, acct Account) (*session, error) {
-	conn, theirs, err := socketPair()
+	conn, theirs, err := child.SocketPair("opener")
 	if err != nil {
 		return nil, err
 	}
@@ -62,22 +63,6 @@ func OwnProgram(ctx context.Context) (*os.File, error) {
 		return nil, fmt.Errorf("copy this program for a child: %w", firstOf(ctx, t.Errno))
 	}
 	return mem, nil
-}
-
-// socketPair makes a pair that keeps messages apart. The child's end blocks.
-func socketPair() (*net.UnixConn, *os.File, error) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, fmt.Errorf("make the opener's socket: %w", err)
-	}
-	ours, theirs := os.NewFile(uintptr(fds[0]), "opener"), os.NewFile(uintptr(fds[1]), "opener")
-	defer ours.Close()
-	conn, err := net.FileConn(ours)
-	if err != nil {
-		theirs.Close()
-		return nil, nil, err
-	}
-	return conn.(*net.UnixConn), theirs, nil
 }
 
 // startWithoutCaps starts cmd from a thread whose bounding set is empty and that

@@ -3,13 +3,14 @@ package supervise
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"runtime"
 	"runtime/debug"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sbxcron/sbxcron/runner/internal/child"
 )
 
 // Bounds of the child.
@@ -73,57 +74,18 @@ func readNames() (names, error) {
 	return list, json.Unmarshal(text, &list)
 }
 
-// harden makes sure that the parent did its part and closes the door that the
-// exec opens: the process is dumpable again, and then its user may trace it and
-// a crash may leave what it read in a core file (prctl(2), PR_SET_DUMPABLE).
+// harden takes from the process what it never needs. A file is open for each name.
 func harden(names int) error {
 	unix.Close(childExe)
-	if os.Getuid() == 0 || os.Getgid() == 0 || os.Getuid() != os.Geteuid() {
-		return errors.New("the supervisor still is root")
-	}
-	if err := unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0); err != nil {
+	if err := child.Harden("supervisor"); err != nil {
 		return err
 	}
-	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+	if err := child.Limit(uint64(names+spareFiles), spareMemory); err != nil {
 		return err
-	}
-	data, err := ownData()
-	if err != nil {
-		return err
-	}
-	for resource, n := range map[int]uint64{unix.RLIMIT_CORE: 0, unix.RLIMIT_FSIZE: 0,
-		unix.RLIMIT_NOFILE: uint64(names + spareFiles), unix.RLIMIT_DATA: data + spareMemory} {
-		if err := lower(resource, n); err != nil {
-			return err
-		}
 	}
 	debug.SetMemoryLimit(softMemory)
 	runtime.GOMAXPROCS(workers + 1) // a worker that returns from the kernel finds a place at once
 	return nil
-}
-
-// lower sets a limit for good, never above what it is.
-func lower(resource int, n uint64) error {
-	var old unix.Rlimit
-	if err := unix.Getrlimit(resource, &old); err != nil {
-		return err
-	}
-	n = min(n, old.Max)
-	return unix.Setrlimit(resource, &unix.Rlimit{Cur: n, Max: n})
-}
-
-// ownData is how much RLIMIT_DATA counts already; the runtime reserves much of
-// it at its start, more under the race detector.
-func ownData() (uint64, error) {
-	text, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		return 0, err
-	}
-	var size, resident, shared, code, lib, data uint64
-	if _, err := fmt.Sscan(string(text), &size, &resident, &shared, &code, &lib, &data); err != nil {
-		return 0, err
-	}
-	return data * uint64(os.Getpagesize()), nil
 }
 
 func readOrder() (order, int, error) {

@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/internal/child"
 )
 
 // Spawn starts this program with the given name and files at 0, 1, 2 and so on,
@@ -43,7 +44,7 @@ func Start(list []runner.Name, spawn Spawn) (*Helper, error) {
 		return nil, fmt.Errorf("start the supervisor: %w", err)
 	}
 	defer null.Close()
-	conn, theirs, err := socketPair()
+	conn, theirs, err := child.SocketPair("supervisor")
 	if err != nil {
 		return nil, fmt.Errorf("start the supervisor: %w", err)
 	}
@@ -129,22 +130,6 @@ func (h *Helper) End() {
 		<-h.gone
 	}
 	h.conn.Close()
-}
-
-// socketPair makes a pair that keeps messages apart. The child's end blocks.
-func socketPair() (*net.UnixConn, *os.File, error) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return nil, nil, fmt.Errorf("make a socket: %w", err)
-	}
-	ours, theirs := os.NewFile(uintptr(fds[0]), "supervisor"), os.NewFile(uintptr(fds[1]), "supervisor")
-	defer ours.Close()
-	conn, err := net.FileConn(ours)
-	if err != nil {
-		theirs.Close()
-		return nil, nil, err
-	}
-	return conn.(*net.UnixConn), theirs, nil
 }
 
 // memory makes a sealed memory file.

@@ -2,7 +2,6 @@ package witness
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"runtime/debug"
@@ -10,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbxcron/sbxcron/runner/internal/child"
 	"github.com/sbxcron/sbxcron/runner/shim"
 )
 
@@ -54,50 +54,20 @@ func serve(mode string) error {
 // memory bounds what a witness keeps beyond what the program has when it begins.
 const memory = 512 << 20
 
+// maxFiles is how many descriptors a witness may have.
+const maxFiles = 32
+
 // harden takes from the process what it never needs. It reads, and writes to one
-// pipe; it opens nothing, and nobody may trace it, which its exec allowed.
+// pipe; it opens nothing.
 func harden() error {
-	if os.Getuid() == 0 || os.Geteuid() != os.Getuid() || os.Getgid() == 0 {
-		return errors.New("a witness must not be root")
+	if err := child.Harden("witness"); err != nil {
+		return err
 	}
-	data, err := ownData()
-	if err != nil {
+	if err := child.Limit(maxFiles, memory); err != nil {
 		return err
 	}
 	debug.SetMemoryLimit(memory / 2)
-	for resource, limit := range map[int]uint64{unix.RLIMIT_DATA: data + memory, unix.RLIMIT_FSIZE: 0, unix.RLIMIT_CORE: 0, unix.RLIMIT_NOFILE: 32} {
-		if err := lower(resource, limit); err != nil {
-			return fmt.Errorf("limit resource %d: %w", resource, err)
-		}
-	}
-	if err := unix.CloseRange(fdInput+1, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC); err != nil {
-		return err
-	}
-	return errors.Join(unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0), unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-}
-
-// lower sets a limit for good, never above what it is.
-func lower(resource int, n uint64) error {
-	var old unix.Rlimit
-	if err := unix.Getrlimit(resource, &old); err != nil {
-		return err
-	}
-	n = min(n, old.Max)
-	return unix.Setrlimit(resource, &unix.Rlimit{Cur: n, Max: n})
-}
-
-// ownData is how much RLIMIT_DATA counts already: what the runtime reserves at
-// its start.
-func ownData() (uint64, error) {
-	text, err := os.ReadFile("/proc/self/statm")
-	if err != nil {
-		return 0, err
-	}
-	var pages [6]uint64
-	if _, err := fmt.Sscan(string(text), &pages[0], &pages[1], &pages[2], &pages[3], &pages[4], &pages[5]); err != nil {
-		return 0, err
-	}
-	return pages[5] * uint64(os.Getpagesize()), nil
+	return unix.CloseRange(fdInput+1, 1<<31-1, unix.CLOSE_RANGE_CLOEXEC)
 }
 
 // turnTime is how often the pipe is read at most: a job that floods it fills the
