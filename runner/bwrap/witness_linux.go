@@ -114,15 +114,19 @@ func (r *run) hearEvents() error {
 	if err != nil {
 		return err
 	}
-	heard := make(chan struct{})
+	heard, watched := make(chan struct{}), make(chan struct{})
 	go func() {
+		defer close(watched)
 		select {
 		case <-r.ended:
 			w.finish()
 		case <-heard:
 		}
 	}()
-	defer close(heard)
+	defer func() {
+		close(heard)
+		<-watched
+	}()
 	return w.each(func(e witness.Event) {
 		if why := r.denials.Observed(e.Code, e.Target, e.Count); why != "" {
 			r.Kill(why)
