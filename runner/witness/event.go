@@ -20,12 +20,15 @@ const EventSize = 256
 
 const eventHead = 6
 
+// maxCount is the highest count that an event tells.
+const maxCount = 1<<31 - 1
+
 // Event is one thing that was tried and stopped, Count times. Code
 // CodeResultUnreadable says instead why a result was not understood.
 type Event struct {
 	Code   jobspec.Code
 	Target string // printable ASCII, at most MaxTarget bytes
-	Count  int64  // at least 1, below 1<<31
+	Count  int64  // at least 1, at most 1<<31-1
 }
 
 // eventCodes is the closed list of codes that a witness can state.
@@ -67,7 +70,7 @@ func Read(r io.Reader) (Event, error) {
 }
 
 func (e Event) check() error {
-	if !slices.Contains(eventCodes(), e.Code) || len(e.Target) > MaxTarget || e.Count < 1 || e.Count >= 1<<31 {
+	if !slices.Contains(eventCodes(), e.Code) || len(e.Target) > MaxTarget || e.Count < 1 || e.Count > maxCount {
 		return fmt.Errorf("event %q with %d bytes of text, %d times, cannot be told", e.Code, len(e.Target), e.Count)
 	}
 	for i := range len(e.Target) {

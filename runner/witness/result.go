@@ -150,7 +150,7 @@ func (t *tally) gemini(all []any) error {
 			return errors.New("one of its tools has no count of rejections")
 		}
 		count, err := n.Int64()
-		if err != nil || count < 0 || count >= 1<<31 {
+		if err != nil || count < 0 || count > maxCount {
 			return errors.New("one of its counts is no number of calls")
 		}
 		if count > 0 {

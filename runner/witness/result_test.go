@@ -85,3 +85,15 @@ func FuzzResultsNeverPanicAndAlwaysFitTheWire(f *testing.F) {
 		}
 	})
 }
+
+func TestCountsBeyondWhatAnEventCanTellStayTheHighestThatItCan(t *testing.T) {
+	var tools []string
+	for i := range maxKinds + 2 {
+		tools = append(tools, fmt.Sprintf(`"t%03d":{"decisions":{"reject":2147483647}}`, i))
+	}
+	for _, e := range judge(jobspec.ResultGemini, []byte(`{"stats":{"tools":{"byName":{`+strings.Join(tools, ",")+`}}}}`)) {
+		if _, err := e.Encode(); err != nil {
+			t.Errorf("%s: %v", e.Target, err)
+		}
+	}
+}

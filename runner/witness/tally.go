@@ -17,7 +17,8 @@ type tally struct {
 func (t *tally) add(a shim.Attempt) { t.count(Event{Code: a.Code, Target: Words(a.Argv)}, 1) }
 
 // count adds n of the same event. Beyond maxKinds only the code is kept, so the
-// number of kinds stays below maxKinds and the number of codes.
+// number of kinds stays below maxKinds and the number of codes. A sum that no
+// event can tell stays the highest that one can.
 func (t *tally) count(e Event, n int64) {
 	if t.index == nil {
 		t.index = map[Event]int{}
@@ -32,5 +33,5 @@ func (t *tally) count(e Event, n int64) {
 		t.index[e] = i
 		t.list = append(t.list, e)
 	}
-	t.list[i].Count += n
+	t.list[i].Count = min(t.list[i].Count+n, maxCount)
 }
