@@ -172,7 +172,7 @@ func TestSupervisorsDieWithTheBackend(t *testing.T) {
 	must(t, err)
 	defer unix.Close(fd)
 	must(t, b.Close())
-	for n, err := 0, error(unix.EINTR); n != 1; {
+	for n := 0; n != 1; {
 		if n, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 10000); n != 1 && err != unix.EINTR {
 			t.Fatalf("the supervisor goes on: %v", err)
 		}
