@@ -180,7 +180,7 @@ func (d *daemon) serve(ctx context.Context, signals <-chan os.Signal) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	who := d.rights()
-	web := newHTTP(&server{svc: d.svc, who: who, meter: newMeter()})
+	web := newHTTP(&server{svc: d.svc, who: who, meter: newMeters()})
 	guests := newCrowd(l, who.master)
 	var all sync.WaitGroup
 	served := make(chan error, 1)

@@ -64,8 +64,8 @@ func TestAPolicyThatCannotBeReadGivesNobodyAnything(t *testing.T) {
 }
 
 func TestTheMeterCountsEachUidByItself(t *testing.T) {
-	m, now := newMeter(), time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
-	for range burst {
+	m, now := newMeter(opPace), time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
+	for range int(opPace.burst) {
 		if !m.allow(jobUser, now) {
 			t.Fatal("refused within the burst")
 		}
@@ -80,12 +80,12 @@ func TestTheMeterCountsEachUidByItself(t *testing.T) {
 		t.Error("a clock that stepped back gave a token")
 	}
 	later := now.Add(-time.Hour).Add(time.Second)
-	for i := range rate {
+	for i := range int(opPace.rate) {
 		if !m.allow(jobUser, later) {
 			t.Errorf("token %d of a second was not given", i)
 		}
 	}
 	if m.allow(jobUser, later) {
-		t.Errorf("more than %d in a second", rate)
+		t.Errorf("more than %v in a second", opPace.rate)
 	}
 }

@@ -26,7 +26,7 @@ const (
 type server struct {
 	svc   *Service
 	who   rights
-	meter *meter
+	meter meters
 }
 
 type peerKey struct{}
@@ -62,13 +62,13 @@ func (s *server) routes() http.Handler {
 		"GET /v1/jobs":                 s.jobs,
 		"GET /v1/jobs/{name}":          s.job,
 		"GET /v1/jobs/{name}/explain":  s.explain,
-		"POST /v1/jobs/{name}/run":     s.start,
-		"POST /v1/jobs/{name}/hold":    s.hold,
-		"POST /v1/jobs/{name}/release": s.release,
+		"POST /v1/jobs/{name}/run":     s.paced(s.start),
+		"POST /v1/jobs/{name}/hold":    s.paced(s.hold),
+		"POST /v1/jobs/{name}/release": s.paced(s.release),
 		"GET /v1/next":                 s.next,
 		"GET /v1/history":              s.history,
 		"GET /v1/runs/{id}":            s.run,
-		"POST /v1/runs/{id}/cancel":    s.cancel,
+		"POST /v1/runs/{id}/cancel":    s.paced(s.cancel),
 		"GET /v1/status":               s.status,
 		"GET /v1/audit":                s.audit,
 	} {
@@ -114,17 +114,6 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 }
 
 func (s *server) head(r *http.Request, _ int) (any, error) { return s.svc.Head(r.Context()) }
-
-func (s *server) submit(r *http.Request, uid int) (any, error) {
-	if !s.meter.allow(uid, s.svc.Clock()) {
-		return nil, api.New(jobspec.CodeRateLimited, "too many ops in a short time")
-	}
-	var sub api.Submission
-	if err := decode(r, &sub); err != nil {
-		return nil, err
-	}
-	return s.svc.Submit(r.Context(), sub)
-}
 
 // decode reads a request body strictly.
 func decode(r *http.Request, v any) error {
