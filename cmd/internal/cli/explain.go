@@ -84,10 +84,7 @@ func explainRun(ctx context.Context, svc api.Service, id string) (api.Explanatio
 	if r.Verdicts != nil {
 		x.Verdicts = *r.Verdicts
 	}
-	for _, reason := range r.Reasons {
-		x.Checks = append(x.Checks, jobspec.Check{Step: "record", Verdict: "no", Code: reason.Code, Layer: reason.Layer,
-			Rule: reason.Rule, Target: reason.Target, Detail: reason.Detail, Remedy: reason.Remedy})
-	}
+	x.Checks = checksOf(r.Reasons)
 	x.Now = differenceNow(ctx, svc, r)
 	// What the job may open is told only when the spec of the run is still the job's.
 	if d, err := svc.Job(ctx, r.Job); err == nil && (jobspec.DigestOf(d.Bytes) == r.Op || d.Op == r.Op) {
@@ -206,6 +203,15 @@ func (a *App) printCheck(c jobspec.Check) {
 
 func reasonOf(c jobspec.Check) api.Reason {
 	return api.Reason{Code: c.Code, Layer: c.Layer, Rule: c.Rule, Target: c.Target, Detail: c.Detail, Remedy: c.Remedy, Allow: c.Allow}
+}
+
+// checksOf are the reasons of a record in the form of checks.
+func checksOf(reasons []api.Reason) []jobspec.Check {
+	var all []jobspec.Check
+	for _, r := range reasons {
+		all = append(all, jobspec.Check{Step: "record", Verdict: "no", Code: r.Code, Layer: r.Layer, Rule: r.Rule, Target: r.Target, Detail: r.Detail, Remedy: r.Remedy, Allow: r.Allow})
+	}
+	return all
 }
 
 // refusalError turns the findings of a decision into one error that names all.

@@ -7,8 +7,12 @@ import (
 	"time"
 )
 
-// packageTime bounds one question to a package manager, which is never needed.
-const packageTime = 2 * time.Second
+// Bounds of one question to a package manager, which is never needed, and of its
+// answer.
+const (
+	packageTime   = 2 * time.Second
+	packageAnswer = 64 << 10 // bytes
+)
 
 // packageOf is the package that a file belongs to, with its version, "" where no
 // package manager of the machine can say. It is shown and decides nothing.
@@ -35,7 +39,7 @@ func ask(ctx context.Context, program string, args ...string) string {
 	cmd := exec.CommandContext(ctx, program, args...)
 	cmd.Env, cmd.Dir = []string{"LC_ALL=C", "PATH=/usr/bin:/bin"}, "/"
 	out, err := cmd.Output()
-	if err != nil || len(out) > maxSigFile {
+	if err != nil || len(out) > packageAnswer {
 		return ""
 	}
 	return string(out)

@@ -17,9 +17,6 @@ type policyCheckOptions struct {
 	runs   int
 }
 
-// exitProblems says that the answer is a list of problems.
-const exitProblems = exitStatus(3)
-
 func newPolicyCheck(a *App) *cobra.Command {
 	var o policyCheckOptions
 	cmd := &cobra.Command{
@@ -68,7 +65,7 @@ func (a *App) policyCheck(args []string) error {
 		a.printProblems(problems)
 	}
 	if err == nil && len(problems) > 0 {
-		return exitProblems
+		return exitStatus(jobspec.ClassProblems.Exit())
 	}
 	return err
 }

@@ -213,7 +213,7 @@ func (a *App) printReplay(changes []replayed) error {
 		}
 	}
 	if len(changes) > 0 {
-		return exitProblems
+		return exitStatus(jobspec.ClassProblems.Exit())
 	}
 	return nil
 }

@@ -150,14 +150,6 @@ func (t *attempt) report(ctx context.Context, a *App, c candidate, end tryEnd) e
 	return tryStatus(r)
 }
 
-func checksOf(reasons []api.Reason) []jobspec.Check {
-	var all []jobspec.Check
-	for _, r := range reasons {
-		all = append(all, jobspec.Check{Verdict: "no", Code: r.Code, Layer: r.Layer, Rule: r.Rule, Target: r.Target, Detail: r.Detail, Remedy: r.Remedy, Allow: r.Allow})
-	}
-	return all
-}
-
 // tryStatus is the job's own status. A run that did not start says why; one that
 // did has said all in its record.
 func tryStatus(r api.Run) error {

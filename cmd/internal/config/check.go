@@ -32,10 +32,7 @@ const CodeRuleHidden jobspec.Code = "rule_hidden"
 // CheckPolicy looks at the policy in force, as a decision would and further: it
 // tells every problem, and rules that allow in vain.
 func (s Site) CheckPolicy(serial int64) []PolicyProblem {
-	f := folder{path: s.Conf, uid: s.UID, list: s.list, read: func(path string, owners []int) ([]byte, error) {
-		return readOwned(path, append([]int{s.UID}, owners...))
-	}}
-	return f.check(func() (*PolicySet, error) { return s.PolicySet(serial) })
+	return s.folder().check(func() (*PolicySet, error) { return s.PolicySet(serial) })
 }
 
 // CheckDraft looks at a policy that is not in force: a folder laid out like CONF,
@@ -52,7 +49,7 @@ func CheckDraft(path string) ([]PolicyProblem, error) {
 	if !info.IsDir() {
 		return checkFile(abs), nil
 	}
-	f := folder{path: abs, uid: os.Getuid(), read: readPlain, list: listPlain}
+	f := plainFolder(abs)
 	return f.check(f.load), nil
 }
 

@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,7 +16,11 @@ func DraftPolicy(path string) (*PolicySet, error) {
 	if err != nil {
 		return nil, fmt.Errorf("folder %q: %w", path, err)
 	}
-	return folder{path: abs, uid: os.Getuid(), read: readPlain, list: listPlain}.load()
+	return plainFolder(abs).load()
+}
+
+func plainFolder(path string) folder {
+	return folder{path: path, uid: os.Getuid(), read: readPlain, list: listPlain}
 }
 
 // listPlain names what lies in a folder; none where there is no such folder.
@@ -48,8 +53,16 @@ func readPlain(path string, _ []int) ([]byte, error) {
 		return nil, err
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%q is not a regular file", path)
-	case info.Size() > policyLimit(path):
-		return nil, fmt.Errorf("%q is longer than %d bytes", path, policyLimit(path))
 	}
-	return os.ReadFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	limit := policyLimit(path)
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		return nil, fmt.Errorf("%q is longer than %d bytes", path, limit)
+	}
+	return text, err
 }

@@ -48,6 +48,14 @@ type folder struct {
 	uid  int // of the service
 }
 
+// folder is CONF, of which each file must belong to the service, or to the
+// accounts of the principal whose own file it is.
+func (s Site) folder() folder {
+	return folder{path: s.Conf, uid: s.UID, list: s.list, read: func(path string, owners []int) ([]byte, error) {
+		return readOwned(path, append([]int{s.UID}, owners...))
+	}}
+}
+
 // Policy reads the policy as it is now. One older than serial, the highest seen,
 // is refused. With any fault in a managed file there is no policy; a fault in a
 // principal's own file stands in Owners and refuses that principal's jobs.
@@ -61,10 +69,7 @@ func (s Site) Policy(serial int64) (*jobspec.Policy, error) {
 
 // PolicySet is Policy with the files that it was read from.
 func (s Site) PolicySet(serial int64) (*PolicySet, error) {
-	f := folder{path: s.Conf, uid: s.UID, list: s.list, read: func(path string, owners []int) ([]byte, error) {
-		return readOwned(path, append([]int{s.UID}, owners...))
-	}}
-	set, err := f.load()
+	set, err := s.folder().load()
 	if err != nil {
 		return nil, err
 	}
