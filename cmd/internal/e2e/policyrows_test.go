@@ -22,6 +22,8 @@ func TestPolicyCases(t *testing.T) {
 	// environment of their service.
 	h.start("SBXCRON_POLICY=/nowhere", "SBXCRON_PRINCIPAL=root", "SBXCRON_TIER=full", "SBXCRON_BACKEND=local", `OPENCODE_PERMISSION={"bash":"allow"}`, "TERMINAL_ENV=local", "IS_SANDBOX=1")
 	showAll(t, h, []control{
+		{"26 words of a folder are no commands", wordsOfAFolder},
+		{"43 a policy that cannot be read says where", parseErrorSaysWhere},
 		{"57 a prefix ends at a slash", prefixEndsAtASlash},
 		{"60 a cwd that became a link", cwdBecameALink},
 		{"61 a missing name below a link", missingBelowALink},
