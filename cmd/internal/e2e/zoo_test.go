@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,8 +21,8 @@ type animal struct {
 }
 
 // zoo are the programs that ask people. What needs a network or the kernel's
-// help to be seen (an unknown host key, git over https, an open of /dev/tty)
-// only must not hang and must not pass.
+// help to be seen (an unknown host key, git over https, an open of /dev/tty, the
+// socket of gpg's agent, apt's lock) only must not hang and must not pass.
 func zoo() []animal {
 	return []animal{
 		{"sudo", "", "sudo id", []string{"esc_sudo sudo id x1"}},
@@ -33,7 +34,7 @@ func zoo() []animal {
 		{"ssh-passphrase", "ssh-keygen", "ssh-keygen -y -f key", []string{"ask_askpass_ssh askpass-ssh \"Enter passphrase"}},
 		{"ssh-key-host", "ssh", "ssh -i key nobody@192.0.2.1 id", nil},
 		{"ssh-unknown-host", "ssh", "ssh nobody@192.0.2.1 id", nil},
-		{"git-https", "git", "git clone https://192.0.2.1/x.git", nil},
+		{"git-https", "git", "git ls-remote https://192.0.2.1/x.git", nil},
 		{"git-credential", "git", `printf 'protocol=https\nhost=example.org\n\n' | git credential fill`, []string{`ask_askpass_git askpass-git "Username for 'https://example.org': " x1`}},
 		{"git-commit", "git", "git init -q /tmp/r && cd /tmp/r && git config user.email a@b && git config user.name a && echo x > f && git add f && git commit", []string{`ask_editor editor /tmp/r/.git/COMMIT_EDITMSG x1`}},
 		{"gpg-generate", "gpg", "gpg --quick-gen-key a@example.org", nil},
@@ -43,19 +44,20 @@ func zoo() []animal {
 		{"stdin", "", "read answer", nil},
 		{"apt", "apt-get", "apt-get install hello", nil},
 		{"browser", "", "xdg-open https://example.org", []string{"ask_browser xdg-open https://example.org x1"}},
-		{"claude", "", "./claude -p 'push it'", nil},
+		{"claude", "", "./claude -p 'push it'", []string{`ask_agent_denied Bash "git push" x1`}},
 	}
 }
 
 // claudeScript acts as an agent's command line that wants a permission: from a
-// terminal, and where there is none from standard input.
+// terminal, and where there is none from standard input. What it was not given is
+// in its result, and it ends with 0 all the same.
 const claudeScript = `#!/bin/sh
-echo "Claude wants to run: git push. Allow? [y/n]"
-if ! read answer < /dev/tty && ! read answer; then
-  echo "permission denied: nobody answered" >&2
-  exit 1
+echo "Claude wants to run: git push. Allow? [y/n]" >&2
+denials=
+if ! read answer < /dev/tty && ! read answer || [ "$answer" != y ]; then
+  denials='{"tool_name":"Bash","tool_input":{"command":"git push"}}'
 fi
-[ "$answer" = y ]
+echo '{"type":"result","is_error":false,"permission_denials":['"$denials"']}'
 `
 
 func TestThePromptZooNeitherHangsNorPasses(t *testing.T) {
@@ -74,6 +76,10 @@ func TestThePromptZooNeitherHangsNorPasses(t *testing.T) {
 		h.put(filepath.Join(dir, "secret.gpg"), "\x8c\x0d\x04\x09\x03\x02", 0o644)
 		if a.tool == "ssh" || a.tool == "ssh-keygen" {
 			h.lockedKey(filepath.Join(dir, "key"))
+		}
+		if a.name == "claude" {
+			h.file(a.name, a.body, fmt.Sprintf("cwd = %q\ntier = \"read-only\"\nresult = \"claude-json\"\n", dir))
+			continue
 		}
 		h.add(a.name, dir, "read-only", filepath.Join(dir, "job.sh"))
 	}
