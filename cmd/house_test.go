@@ -99,6 +99,40 @@ func TestImportsFollowTheTableOfRooms(t *testing.T) {
 	}
 }
 
+// A library that reads text of others, or keeps bytes, is behind one package of
+// ours: its bounds and its recover stand there, and nobody goes around them.
+func TestFencedLibrariesStayInTheirPackage(t *testing.T) {
+	fences := map[string]string{
+		"mvdan.cc/sh/":                  "jobspec/shell",
+		"github.com/pelletier/go-toml/": "jobspec/jobtoml",
+		"github.com/robfig/cron/":       "scheduler/calendar",
+		"go.etcd.io/bbolt":              "store",
+		"github.com/spf13/cobra":        "cmd/internal/cli",
+		"golang.org/x/mod/":             "signing/auditkey",
+		"golang.org/x/term":             "cmd/internal/ui",
+	}
+	used := map[string]bool{}
+	for _, p := range list(t) {
+		rel := strings.TrimPrefix(p.ImportPath, module)
+		for _, imp := range p.Imports {
+			for library, only := range fences {
+				if !strings.HasPrefix(imp, library) {
+					continue
+				}
+				used[library] = true
+				if rel != only {
+					t.Errorf("%s imports %s, which only %s may", rel, imp, only)
+				}
+			}
+		}
+	}
+	for library := range fences {
+		if !used[library] {
+			t.Errorf("nothing imports %s", library)
+		}
+	}
+}
+
 func mayImport(room string, may []string, imp string) bool {
 	for _, ok := range append([]string{room}, may...) {
 		if ok == "" || imp == ok || strings.HasPrefix(imp, ok+"/") {
