@@ -95,13 +95,13 @@ func agentIn(words []string) (*agentCLI, []string, bool) {
 	}
 	rest := words[1:]
 	switch plainName(base) {
-	case "npx", "bunx", "uvx", "pipx", "npm", "pnpm", "yarn", "bun", "uv", "deno":
+	case "npx", "bunx", "uvx", "pipx", "npm", "pnpm", "pnpx", "yarn", "corepack", "bun", "uv", "deno", "volta", "mise", "asdf":
 		for i, w := range rest {
 			if cli, ok := agentPackage(w); ok {
 				return cli, rest[i+1:], true
 			}
 		}
-	case "node", "nodejs", "python", "pypy":
+	case "node", "nodejs", "electron", "tsx", "ts-node", "python", "pypy":
 		for i, w := range rest {
 			if cli, ok := agentPath(w); ok {
 				return cli, rest[i+1:], true
@@ -242,36 +242,39 @@ func (a *agentCLI) missing(args []string, env map[string]string) string {
 
 func isInlineJSON(text string) bool { return strings.HasPrefix(strings.TrimLeft(text, " \t\n"), "{") }
 
+// settings reads settings that stand on the command line as their program does:
+// a key counts in its own case only, which encoding/json does not keep to for
+// fields.
+func settings(text string) (all map[string]any, ok bool) {
+	return all, json.Unmarshal([]byte(text), &all) == nil
+}
+
 // settingsBypass looks into settings that stand on the command line.
 func settingsBypass(text string) string {
-	var s struct {
-		Permissions struct {
-			DefaultMode string `json:"defaultMode"`
-		} `json:"permissions"`
-		Skip bool `json:"skipDangerousModePermissionPrompt"`
-	}
 	if !isInlineJSON(text) {
 		return ""
 	}
-	switch err := json.Unmarshal([]byte(text), &s); {
-	case err != nil:
+	all, ok := settings(text)
+	permissions, isMap := all["permissions"].(map[string]any)
+	mode, isText := permissions["defaultMode"].(string)
+	skip, isBool := all["skipDangerousModePermissionPrompt"].(bool)
+	switch {
+	case !ok || !isMap && all["permissions"] != nil || !isText && permissions["defaultMode"] != nil || !isBool && all["skipDangerousModePermissionPrompt"] != nil:
 		return "settings that cannot be read"
-	case s.Skip:
+	case skip:
 		return "skipDangerousModePermissionPrompt"
-	case s.Permissions.DefaultMode != "" && !slices.Contains([]string{"default", "dontAsk", "plan"}, s.Permissions.DefaultMode):
-		return "defaultMode=" + s.Permissions.DefaultMode
+	case mode != "" && !slices.Contains([]string{"default", "dontAsk", "plan"}, mode):
+		return "defaultMode=" + mode
 	}
 	return ""
 }
 
 func settingsSandbox(text string) (on, said bool) {
-	var s struct {
-		Sandbox struct {
-			Enabled *bool `json:"enabled"`
-		} `json:"sandbox"`
-	}
-	if !isInlineJSON(text) || json.Unmarshal([]byte(text), &s) != nil || s.Sandbox.Enabled == nil {
+	if !isInlineJSON(text) {
 		return false, false
 	}
-	return *s.Sandbox.Enabled, true
+	all, _ := settings(text)
+	sandbox, _ := all["sandbox"].(map[string]any)
+	on, said = sandbox["enabled"].(bool)
+	return on, said
 }

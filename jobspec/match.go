@@ -37,18 +37,39 @@ func (r Rule) matches(s segment, root string) bool {
 	if r.Effect == string(effectAllow) {
 		return r.allows(s)
 	}
-	if r.Name != "" && !slices.Contains(append(names(s.words[0]), names(s.real)...), r.Name) {
-		return false
-	}
 	if r.Path != "" && !globMatches(r.Path, s.real) && !globMatches(r.Path, s.words[0]) {
 		return false
 	}
+	args := s.words[1:]
+	if sub, ok := r.dashed(s); ok && r.matchArgs(append([]string{sub}, args...)) {
+		return true
+	}
+	named := r.Name == "" || slices.Contains(append(names(s.words[0]), names(s.real)...), r.Name)
+	return named && r.matchArgs(args)
+}
+
+// matchArgs compares the arguments generously.
+func (r Rule) matchArgs(args []string) bool {
 	for _, token := range r.Has {
-		if !slices.ContainsFunc(s.words[1:], func(w string) bool { return tokenOccurs(token, w) }) {
+		if !slices.ContainsFunc(args, func(w string) bool { return tokenOccurs(token, w) }) {
 			return false
 		}
 	}
-	return r.argsMatch(s.words[1:])
+	return r.argsMatch(args)
+}
+
+// dashed gives the subcommand that stands in a program's own name: git-push is
+// git push. A rule that looks at no argument does not mean such programs.
+func (r Rule) dashed(s segment) (sub string, ok bool) {
+	if r.Name == "" || len(r.Has) == 0 && r.Args == nil {
+		return "", false
+	}
+	for _, word := range []string{s.words[0], s.real} {
+		if sub, ok := strings.CutPrefix(baseName(word), r.Name+"-"); ok && sub != "" {
+			return sub, true
+		}
+	}
+	return "", false
 }
 
 // allows needs the real path: a bare name counts only in the system's folders.

@@ -26,6 +26,11 @@ func TestRulesMatchAsymmetrically(t *testing.T) {
 		{"deny by a letter in a cluster", Rule{Effect: "deny", Name: "rm", Has: []string{"-r"}}, seg("", "rm", "-fr"), true},
 		{"allow by the exact word only", Rule{Effect: "allow", Name: "rm", Has: []string{"-r"}}, seg("/bin/rm", "rm", "-fr"), false},
 		{"all words must occur", Rule{Effect: "deny", Name: "git", Has: []string{"push", "--force"}}, seg("", "git", "push"), false},
+		{"deny by the subcommand in the program's name", Rule{Effect: "deny", Name: "git", Has: []string{"push"}}, seg("/usr/bin/git", "/usr/lib/git-core/git-push", "x"), true},
+		{"deny by the arguments behind it", Rule{Effect: "deny", Name: "git", Args: []Token{{Literal: "push"}, {Any: true}}}, seg("", "git-push", "x"), true},
+		{"deny not by another subcommand", Rule{Effect: "deny", Name: "git", Has: []string{"push"}}, seg("", "git-lfs", "pull"), false},
+		{"deny not by the name's first part alone", Rule{Effect: "deny", Name: "git"}, seg("", "git-lfs"), false},
+		{"allow not by it", Rule{Effect: "allow", Name: "git", Has: []string{"push"}}, seg("/usr/bin/git-push", "git-push"), false},
 		{"never over word boundaries", Rule{Effect: "deny", Name: "git", Has: []string{"push --force"}}, seg("", "git", "push", "--force"), false},
 	} {
 		if got := c.rule.matches(c.seg, ""); got != c.want {
