@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	dataName  = "data"
-	newPrefix = ".new-" // of a folder that is being made
+	dataName = "data"
+	workshop = ".new" // holds the folders that are being made
 )
 
 // Folder is the state folder of one job.

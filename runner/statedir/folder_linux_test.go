@@ -239,7 +239,12 @@ func TestAHalfMadeFolderIsMadeAnew(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer unix.Close(root)
-	if err := f.makeIn(root, newPrefix+f.Name); err != nil {
+	shop, err := openWorkshop(root, workshop)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(shop)
+	if err := f.makeIn(shop, f.Name); err != nil {
 		t.Fatal(err)
 	}
 	if seen := look(t, f, true); seen.Problem != "" {
@@ -263,5 +268,68 @@ func TestRootNeitherGetsAFolderNorRemovesOneOfItsOwn(t *testing.T) {
 	}
 	if err := Remove(f.Root, f.Name); err == nil {
 		t.Error("root removed what a job made with its own rights")
+	}
+}
+
+// The group of a job's account can be one that many accounts are in. None of them
+// gets into a folder while it is made, however fast.
+func TestNobodyElseOfTheGroupGetsIntoAFolderThatIsMade(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("needs root, to act as another account")
+	}
+	f := newFolder(t)
+	look(t, f, true) // the root is there
+	stop, ended := make(chan struct{}), make(chan error)
+	places := func(name string) []string {
+		return []string{f.Root + "/.new-" + name, filepath.Join(f.Root, workshop, name)}
+	}
+	names := []string{"job-1", "job-2", "job-3", "job-4", "job-5", "job-6", "job-7", "job-8"}
+	go func() {
+		ended <- as(pin.Account{UID: jobID + 1, GID: jobID, Drop: true}, func() error {
+			for {
+				select {
+				case <-stop:
+					return nil
+				default:
+				}
+				for _, name := range names {
+					for _, p := range places(name) {
+						_ = unix.Mkdir(p+"/data", 0o777)
+					}
+				}
+			}
+		})
+	}()
+	for _, name := range names {
+		f.Name = name
+		for range 20 {
+			if seen, file, err := f.Look(true); err != nil || seen.Problem != "" {
+				t.Errorf("%s: %+v, %v", name, seen, err)
+			} else {
+				file.Close()
+			}
+			if err := Remove(f.Root, name); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	close(stop)
+	if err := <-ended; err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestAWorkshopThatOthersReachIsUnusable(t *testing.T) {
+	f := newFolder(t)
+	root, err := f.makeRoot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(root)
+	if err := os.Mkdir(filepath.Join(f.Root, workshop), 0o711); err != nil {
+		t.Fatal(err)
+	}
+	if seen := look(t, f, true); seen.Problem != jobspec.CodeStateUnusable {
+		t.Errorf("%+v", seen)
 	}
 }

@@ -4,29 +4,56 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
 
-// make makes the folder under another name and renames it when it is whole. A
-// half made one of an earlier try is taken away first; there is nothing in it.
+// make makes the folder where nobody else gets to, and moves it to its place when
+// it is whole. A half made one of an earlier try is taken away first; there is
+// nothing in it.
 func (f Folder) make() error {
 	root, err := f.makeRoot()
 	if err != nil {
 		return err
 	}
 	defer unix.Close(root)
-	half := newPrefix + f.Name
-	if err := dropHalf(root, half); err != nil {
-		return fmt.Errorf("remove half made %q: %w", half, err)
-	}
-	if err := f.makeIn(root, half); err != nil {
+	shop, err := openWorkshop(root, filepath.Join(f.Root, workshop))
+	if err != nil {
 		return fmt.Errorf("make state folder %q: %w", f.Path(), err)
 	}
-	if err := unix.Renameat2(root, half, root, f.Name, unix.RENAME_NOREPLACE); err != nil {
+	defer unix.Close(shop)
+	if err := dropHalf(shop, f.Name); err != nil {
+		return fmt.Errorf("remove half made %q: %w", f.Name, err)
+	}
+	if err := f.makeIn(shop, f.Name); err != nil {
+		return fmt.Errorf("make state folder %q: %w", f.Path(), err)
+	}
+	if err := unix.Renameat2(shop, f.Name, root, f.Name, unix.RENAME_NOREPLACE); err != nil {
 		return fmt.Errorf("make state folder %q: %w", f.Path(), err)
 	}
 	return unix.Fsync(root)
+}
+
+// openWorkshop opens the folder that only we can pass, and makes it if need be.
+// While NAME is made its group may write to it, and a group can be anybody's.
+func openWorkshop(root int, path string) (int, error) {
+	if err := unix.Mkdirat(root, workshop, 0o700); err != nil && !errors.Is(err, unix.EEXIST) {
+		return -1, err
+	}
+	fd, err := openAt(root, workshop, anyDir, inside)
+	if err != nil {
+		return -1, err
+	}
+	var st unix.Stat_t
+	if err = unix.Fstat(fd, &st); err == nil && (int(st.Uid) != os.Geteuid() || st.Mode&0o077 != 0) {
+		err = unusable("%q belongs to uid %d with mode %04o; others than uid %d must not get there", path, st.Uid, st.Mode&0o7777, os.Geteuid())
+	}
+	if err != nil {
+		unix.Close(fd)
+		return -1, err
+	}
+	return fd, nil
 }
 
 // makeRoot makes ROOT where it is missing: as root searchable for everybody, as
@@ -46,8 +73,8 @@ func (f Folder) makeRoot() (int, error) {
 	return openRoot(f.Root)
 }
 
-func dropHalf(root int, half string) error {
-	fd, err := openAt(root, half, pathDir, inside)
+func dropHalf(shop int, half string) error {
+	fd, err := openAt(shop, half, pathDir, inside)
 	if errors.Is(err, unix.ENOENT) {
 		return nil
 	}
@@ -58,17 +85,17 @@ func dropHalf(root int, half string) error {
 	if err := unix.Unlinkat(fd, dataName, unix.AT_REMOVEDIR); err != nil && !errors.Is(err, unix.ENOENT) {
 		return err
 	}
-	return unix.Unlinkat(root, half, unix.AT_REMOVEDIR)
+	return unix.Unlinkat(shop, half, unix.AT_REMOVEDIR)
 }
 
 // makeIn makes NAME and, with the account's rights, data. The service has no
 // right to give files away (CAP_CHOWN), so the account makes its own; for that
-// moment its group may write to NAME, which nobody else can have entered.
-func (f Folder) makeIn(root int, name string) error {
-	if err := withGroup(f.Account, func() error { return unix.Mkdirat(root, name, 0o700) }); err != nil {
+// moment its group may write to NAME, which lies where nobody else gets to.
+func (f Folder) makeIn(shop int, name string) error {
+	if err := withGroup(f.Account, func() error { return unix.Mkdirat(shop, name, 0o700) }); err != nil {
 		return err
 	}
-	outer, err := openAt(root, name, anyDir, inside)
+	outer, err := openAt(shop, name, anyDir, inside)
 	if err != nil {
 		return err
 	}
