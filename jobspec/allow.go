@@ -80,7 +80,7 @@ func allowances() map[Code]func(*judge, Check) string {
 		},
 		CodeDriftExecPath: rebind, CodeDriftExecHash: rebind, CodeDriftExecOwner: rebind, CodeDriftInterpreter: rebind,
 		CodeDriftScript: rebind, CodeDriftFile: rebind, CodeDriftCwd: rebind, CodeDriftBindSrc: rebind,
-		CodeDriftEnv: rebind, CodeDriftUser: rebind,
+		CodeDriftUser:         rebind,
 		CodeSbxBackendMissing: (*judge).allowBackend,
 		CodeBindOverCeiling:   (*judge).allowBind,
 	}

@@ -137,7 +137,6 @@ const (
 	CodeDriftFile        Code = "drift_file"
 	CodeDriftCwd         Code = "drift_cwd"
 	CodeDriftCwdSymlink  Code = "drift_cwd_symlink"
-	CodeDriftEnv         Code = "drift_env"
 	CodeDriftUser        Code = "drift_user"
 	CodeDriftBindSrc     Code = "drift_bind_src"
 	CodeDriftTooLarge    Code = "drift_too_large"

@@ -121,7 +121,6 @@ var codeFacts = map[Code]codeFact{
 	CodeDriftFile:        {ClassPolicy, "look at what changed in the file, then sign the job again with rebind"},
 	CodeDriftCwd:         {ClassPolicy, "restore the folder and its owner, or sign the job again with rebind"},
 	CodeDriftCwdSymlink:  {ClassPolicy, "put a real folder in place of the symbolic link"},
-	CodeDriftEnv:         {ClassPolicy, "sign the job again with rebind"},
 	CodeDriftUser:        {ClassPolicy, "restore the account's uid and gid, or sign the job again with rebind"},
 	CodeDriftBindSrc:     {ClassPolicy, "put the bind's source back as it was, or look at what changed and sign the job again with rebind"},
 	CodeDriftTooLarge:    {ClassPolicy, "bind a smaller file"},
