@@ -6,18 +6,27 @@ import (
 	"errors"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/cmd/internal/config"
 	"github.com/sbxcron/sbxcron/cmd/internal/engine"
 	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/store"
 )
 
-// pacedServer has no chain: every op that is judged is refused.
-func pacedServer(now *time.Time) *server {
-	svc := &Service{Engine: &engine.Engine{Options: engine.Options{Clock: func() time.Time { return *now }}}, why: errors.New("no scheduler")}
+// pacedServer has an empty folder and no chain: every op that is judged is refused.
+func pacedServer(t *testing.T, now *time.Time) *server {
+	t.Helper()
+	dirs, err := store.RootDirs(t.TempDir(), os.Getuid())
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := engine.Options{Site: config.Site{Dirs: dirs}, Clock: func() time.Time { return *now }}
+	svc := &Service{Engine: &engine.Engine{Options: o}, why: errors.New("no scheduler")}
 	return &server{svc: svc, who: testRights(nil), meter: newMeters()}
 }
 
@@ -37,7 +46,7 @@ func ask(t *testing.T, s *server, uid int, path, body string) jobspec.Code {
 // fills the disk with them.
 func TestWhatLeavesALineInTheLedgerIsPaced(t *testing.T) {
 	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
-	s := pacedServer(&now)
+	s := pacedServer(t, &now)
 	for _, path := range []string{"/v1/jobs/j/run", "/v1/jobs/j/hold", "/v1/jobs/j/release", "/v1/runs/r/cancel"} {
 		s.meter = newMeters()
 		for range int(actPace.burst) {
@@ -60,7 +69,7 @@ func TestWhatLeavesALineInTheLedgerIsPaced(t *testing.T) {
 
 func TestRefusedOpsAreFewInTheLongRun(t *testing.T) {
 	now := time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
-	s := pacedServer(&now)
+	s := pacedServer(t, &now)
 	ask(t, s, other, "/v1/ops", `{"op":"e30=","sig":"e30="}`)
 	if b := s.meter.refused.filled(other, now); b.tokens != refusedPace.burst-1 {
 		t.Errorf("a refused op leaves %v of %v", b.tokens, refusedPace.burst)
