@@ -257,7 +257,8 @@ find "$2" \( -name allowed_signers -o -name chain.db -o -name audit_key -o -name
 grep -l "$root" /proc/[0-9]*/environ /proc/[0-9]*/cmdline 2>/dev/null | grep -v "/proc/\($$\|self\)/" | while read -r f; do
   tr '\0' ' ' <"$f" | grep -q daemon && echo "sees the service: $f"
 done 2>/dev/null
-grep "$root" /proc/self/mountinfo | sed 's/^/mounted: /'
+# The pipe that attempts are told through is a file of RUN whose name is gone.
+grep "$root" /proc/self/mountinfo | grep -v "/run/events/[0-9a-f]*//deleted /.sbxcron/events ro," | sed 's/^/mounted: /'
 echo done`
 
 func TestAWorkspaceBesideTheRootFindsNoWayIn(t *testing.T) {
