@@ -125,7 +125,6 @@ func TestWhatNobodyCanAllowIsNotOffered(t *testing.T) {
 		"other host":          func(in *Input) { in.Host.ID = "00000000000000000000000000000000" },
 		"another backend":     func(in *Input) { in.Sandbox.Backend = "landlock" },
 		"host, not built yet": func(in *Input) { in.Op.Net, in.Op.Spec.NetAllow = NetProxy, []string{"example.org:443"} },
-		"held":                func(in *Input) { in.Held = true },
 	} {
 		in := goodInput(t, goodDraft(), goodFacts())
 		refuse(&in)
