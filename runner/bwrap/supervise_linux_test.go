@@ -134,8 +134,10 @@ func TestNothingRunsWhenTheSupervisorDiesBeforeTheRelease(t *testing.T) {
 	b := open(t)
 	plan, dir, _ := scriptJob(t, b, "#!/bin/sh\necho ran >ran\n")
 	armed := prepare(t, b, plan)
-	must(t, unix.Kill(supervisors(t)[0], unix.SIGKILL))
-	time.Sleep(50 * time.Millisecond)
+	pid := supervisors(t)[0]
+	gone := watchDeath(t, pid)
+	must(t, unix.Kill(pid, unix.SIGKILL))
+	gone()
 	if proc, err := armed.Release(); err == nil {
 		if end := proc.Wait(); end.Outcome == record.OutcomeSucceeded || end.Outcome == record.OutcomeFailed {
 			t.Errorf("ended as %+v", end)
@@ -163,20 +165,33 @@ func TestARunWhoseSupervisorIsStoppedEndsAtItsTimeout(t *testing.T) {
 	}
 }
 
+// watchDeath holds a process; what it returns waits until that process is dead.
+func watchDeath(t *testing.T, pid int) (wait func()) {
+	t.Helper()
+	fd, err := unix.PidfdOpen(pid, 0)
+	must(t, err)
+	t.Cleanup(func() { unix.Close(fd) })
+	return func() {
+		t.Helper()
+		for {
+			n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 10000)
+			if n == 1 {
+				return
+			}
+			if err != unix.EINTR {
+				t.Fatalf("process %d goes on: %v", pid, err)
+			}
+		}
+	}
+}
+
 func TestSupervisorsDieWithTheBackend(t *testing.T) {
 	b := open(t)
 	plan, _, _ := scriptJob(t, b, goodScript)
 	armed := prepare(t, b, plan)
-	pid := supervisors(t)[0]
-	fd, err := unix.PidfdOpen(pid, 0)
-	must(t, err)
-	defer unix.Close(fd)
+	gone := watchDeath(t, supervisors(t)[0])
 	must(t, b.Close())
-	for n := 0; n != 1; {
-		if n, err = unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 10000); n != 1 && err != unix.EINTR {
-			t.Fatalf("the supervisor goes on: %v", err)
-		}
-	}
+	gone()
 	armed.Discard()
 }
 
