@@ -273,3 +273,27 @@ func TestAPolicyThatDemandsATerminalSignsForNobodyElse(t *testing.T) {
 		t.Errorf("another tier: exit %d\n%s", status, b.err.String())
 	}
 }
+
+// A window is about when a job starts, not about when somebody asks.
+func TestAReplayJudgesWindowsAtTheNextSlot(t *testing.T) {
+	b := policyBench(t)
+	p, err := jobtoml.ReadPolicy([]byte(basePolicy))
+	if err != nil {
+		t.Fatal(err)
+	}
+	b.site.policy = &config.PolicySet{Policy: p}
+	storedJob(t, b)
+	dir := t.TempDir()
+	text := strings.Replace(basePolicy, "read = ", `windows = ["02:00-03:00"]`+"\nread = ", 1)
+	if err := os.WriteFile(filepath.Join(dir, "policy.toml"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for next, want := range map[time.Duration]int{14*time.Hour + 30*time.Minute: 0, time.Hour: 3} { // from noon
+		at := noon.Add(next)
+		b.svc.jobs[0].Next = &at
+		b.out.Reset()
+		if status := b.run("policy", "check", "--replay", "--policy", dir, "--runs", "0"); status != want || (want == 3) != strings.Contains(b.out.String(), "window_closed") {
+			t.Errorf("next at %s: exit %d, want %d\n%s%s", at, status, want, b.out.String(), b.err.String())
+		}
+	}
+}

@@ -124,13 +124,17 @@ func (r *replay) jobs(ctx context.Context, svc api.Service) ([]replayed, error) 
 		if op == nil || op.Spec == nil || slices.Contains(j.Flags, "disabled") {
 			continue
 		}
+		at := r.at
+		if j.Next != nil { // as the next trigger would: a window is about that
+			at = *j.Next
+		}
 		var before []api.Reason
 		if r.now != nil {
-			if before, err = r.refusals(op, r.now, r.at); err != nil {
+			if before, err = r.refusals(op, r.now, at); err != nil {
 				return nil, err
 			}
 		}
-		after, err := r.refusals(op, r.next, r.at)
+		after, err := r.refusals(op, r.next, at)
 		if err != nil {
 			return nil, err
 		}
