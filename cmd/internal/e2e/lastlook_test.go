@@ -85,11 +85,10 @@ func (h *house) kept(paths ...string) func() {
 // reached waits until the service stands at a gate.
 func (h *house) reached(gate string) {
 	h.t.Helper()
-	for range 500 {
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); time.Sleep(10 * time.Millisecond) {
 		if err := os.Remove(gate + ".reached"); err == nil {
 			return
 		}
-		time.Sleep(10 * time.Millisecond)
 	}
 	h.t.Fatalf("nobody reached %s", gate)
 }
