@@ -12,6 +12,10 @@ const (
 	MaxArgBytes = 200
 )
 
+// moreArgs stands for the arguments that there was no room for: without it a
+// longer command would read as a shorter one that an owner may expect.
+const moreArgs = "..."
+
 // Marks of an attempt. An argument with such a text ends or begins an attempt
 // early, which harms nobody but the job's own record.
 const (
@@ -54,6 +58,7 @@ case $name in
 	for i := range args {
 		args[i] = fmt.Sprintf(`"${%d}"`, i+1)
 	}
+	args[MaxArgs-1] = moreArgs
 	fmt.Fprintf(&b, `esac
 LC_ALL=C
 [ $# -le %d ] || set -- %s

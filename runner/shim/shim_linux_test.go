@@ -105,7 +105,7 @@ func TestWhateverTheArgumentsTheyFitIntoOneWrite(t *testing.T) {
 		}
 		told, _, _, _ := b.call(t, shell, "sudo", long...)
 		got := parse(told)
-		if len(told) > 4096 || len(got) != 1 || len(got[0].Argv) != MaxArgs+1 || len(got[0].Argv[16]) != MaxArgBytes {
+		if len(told) > 4096 || len(got) != 1 || len(got[0].Argv) != MaxArgs+1 || len(got[0].Argv[15]) != MaxArgBytes || got[0].Argv[16] != moreArgs {
 			t.Errorf("shell %q: %d bytes, %d attempts", shell, len(told), len(got))
 		}
 	}
