@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
@@ -11,6 +12,10 @@ import (
 	"github.com/sbxcron/sbxcron/runner/throwaway"
 	"github.com/sbxcron/sbxcron/store"
 )
+
+// foreseeTime bounds how long one job is looked at: a file system of its owner that
+// never answers must not keep all others from being judged.
+var foreseeTime = time.Minute
 
 // foreseen is what would become of a job at its next slot.
 type foreseen struct {
@@ -50,7 +55,12 @@ func (e *Engine) Foresee(ctx context.Context) error {
 }
 
 func (e *Engine) foreseeJob(ctx context.Context, s shown) error {
-	reason, err := e.firstBlocker(ctx, s.Name)
+	look, done := context.WithTimeout(ctx, foreseeTime)
+	defer done()
+	reason, err := e.firstBlocker(look, s.Name)
+	if err == nil && look.Err() != nil && ctx.Err() == nil {
+		err = fmt.Errorf("job %q could not be looked at within %s", s.Name, foreseeTime)
+	}
 	if err != nil || ctx.Err() != nil {
 		return err
 	}
