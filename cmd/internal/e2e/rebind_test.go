@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,6 +24,11 @@ type rebindLine struct {
 
 func TestRebindSignsTheSameJobWithTheFilesAsTheyAre(t *testing.T) {
 	h, shared := openings(t)
+	mine := filepath.Join(filepath.Dir(h.dirs().Policy()), "owner.d")
+	rules := []byte("[[rules]]\nid = \"mine\"\neffect = \"deny\"\nwhy = \"not here\"\nname = \"rm\"\n")
+	if err := errors.Join(os.Mkdir(mine, 0o755), os.WriteFile(filepath.Join(mine, "alice.toml"), rules, 0o644)); err != nil {
+		t.Fatal(err)
+	}
 	conf := h.put(filepath.Join(shared, "app.toml"), "a = 1\n", 0o644)
 	dir := h.job("one", "cat ~/app.toml", "--bind", conf+":~/app.toml:ro", "--expires", "30d", "--note", "kept", "--env", "A=1", "--file", "job.sh")
 	h.start()

@@ -38,8 +38,7 @@ func (x *Examiner) Candidate(ctx context.Context, d *jobspec.Draft, at Position,
 	facts := jobspec.Facts{
 		Host: at.Host, Seq: at.Seq, Prev: at.Prev, Action: at.Action, Revision: at.Revision,
 		Principal: at.Principal, Now: at.Now, Zone: LocalZone(),
-		Policy: jobspec.PolicyDigests{Floor: jobspec.FloorDigest(), Managed: policy.Digest,
-			Owner: policy.Owners[at.Principal].Digest, Serial: policy.Serial},
+		Policy: digestsOf(policy, at.Principal),
 	}
 	if facts.RunAs, err = x.runAs(d, policy.For(at.Principal).Principals[at.Principal]); err != nil {
 		return nil, err
@@ -253,4 +252,9 @@ func LocalZone() string {
 func known(zone string) bool {
 	_, err := calendar.Location(zone)
 	return err == nil
+}
+
+// digestsOf says under which policy a principal signs.
+func digestsOf(p *jobspec.Policy, who jobspec.Principal) jobspec.PolicyDigests {
+	return jobspec.PolicyDigests{Floor: jobspec.FloorDigest(), Managed: p.Digest, Owner: p.Owners[who].Digest, Serial: p.Serial}
 }

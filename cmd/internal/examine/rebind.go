@@ -24,7 +24,7 @@ func (x *Examiner) Rebound(ctx context.Context, old *jobspec.Op, at Position) (*
 	spec := *old.Spec
 	op.Spec = &spec
 	spec.Answers = nil
-	spec.Policy = jobspec.PolicyDigests{Floor: jobspec.FloorDigest(), Managed: policy.Digest, Serial: policy.Serial}
+	spec.Policy = digestsOf(policy, at.Principal)
 	if err := x.lookAgain(ctx, &spec); err != nil {
 		return nil, fmt.Errorf("rebind job %q: %w", old.Job, err)
 	}
