@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"os/user"
 	"path/filepath"
@@ -164,8 +165,8 @@ func (f folder) file(name string, owners []int, parse func(string, []byte) (*job
 
 // checkZones refuses a window in a zone that nobody knows: it would never open.
 func checkZones(p *jobspec.Policy) error {
-	for who, c := range p.Principals {
-		for _, w := range slices.Concat(c.Windows...) {
+	for _, who := range slices.Sorted(maps.Keys(p.Principals)) { // the same fault is told each time
+		for _, w := range slices.Concat(p.Principals[who].Windows...) {
 			if _, err := calendar.Location(w.Zone); err != nil {
 				return &jobspec.FieldError{Reason: jobspec.CodePolicySchema, Field: "principals." + string(who) + ".windows", Detail: err.Error()}
 			}
