@@ -7,9 +7,8 @@ import (
 )
 
 // drawBinds draws host paths at places that only the sandbox has, whose names
-// nothing on the host can move. A file that is
-// only read is the bytes that were approved; everything else is what the pinned
-// descriptor is.
+// nothing on the host can move. A file that is only read is the bytes that were
+// approved; everything else is what the pinned descriptor is.
 func (o Order) drawBinds(b *Blueprint) error {
 	for _, bind := range o.Spec.Bind {
 		at := bind.Inside()

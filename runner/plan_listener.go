@@ -11,11 +11,10 @@ import (
 const (
 	ListenerFD   = firstSpareFD              // where the listener waits to be taken
 	ListenerPath = PrivateDir + "/listening" // exists nowhere; the supervisor answers one open of it with the first name's bytes
-	takenByte    = 'L'
 )
 
 // TakenByte tells a waiting stub that its listener was taken.
-const TakenByte byte = takenByte
+const TakenByte byte = 'L'
 
 // Flags of seccomp(2). A call that is being answered is interrupted by nothing
 // but death: programs do not expect EINTR of an open.
@@ -43,7 +42,7 @@ func (s *steps) listener() {
 		s.t.Words("sock_fprog", stub.Int(int64(len(filter))), code))
 	s.call("", "write", stub.MessageSize, stub.Int(stub.StatusFD), s.t.Bytes("listener", stub.Listener()), stub.Int(stub.MessageSize))
 	s.call("", "read", 1, stub.Int(stub.BarrierFD), stub.Cell(21, 0), stub.Int(1))
-	s.word("", "taken byte", takenByte, stub.Cell(21, 0))
+	s.word("", "taken byte", int64(TakenByte), stub.Cell(21, 0))
 	s.close(ListenerFD)
 	s.answered(ListenerPath, 22)
 	s.answered(s.b.Names[0].Path, 23)

@@ -76,7 +76,6 @@ const (
 	statDev       = 0 // struct stat of amd64 and arm64
 	statIno       = 8
 	statSize      = 48
-	releaseByte   = 'R'
 	firstSpareFD  = 3 // the table's, closed at once
 	secondSpareFD = 6
 	oPath         = 0x200000
@@ -84,7 +83,7 @@ const (
 )
 
 // ReleaseByte lets the payload of a waiting stub go.
-const ReleaseByte byte = releaseByte
+const ReleaseByte byte = 'R'
 
 // Steps compiles the plan to the table of the stub.
 func (p *Plan) Steps(m Machine) (*stub.Table, error) {
@@ -297,7 +296,7 @@ func (s *steps) barrier() {
 	s.close(firstSpareFD)
 	s.call("", "write", stub.MessageSize, stub.Int(stub.StatusFD), s.t.Bytes("ready", stub.Ready()), stub.Int(stub.MessageSize))
 	s.call("", "read", 1, stub.Int(stub.BarrierFD), stub.Cell(9, 0), stub.Int(1))
-	s.word("", "release byte", releaseByte, stub.Cell(9, 0))
+	s.word("", "release byte", int64(ReleaseByte), stub.Cell(9, 0))
 }
 
 // OfExecutable stands in the names of the rows that compare the executable with

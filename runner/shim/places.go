@@ -30,9 +30,9 @@ type Places struct {
 // NewPlaces looks at nothing yet.
 func NewPlaces() *Places { return &Places{} }
 
-// Now lists the real paths that exist, sorted; none for a nil p. A path whose real name is not in
-// the table is left out: one program may have many names (busybox), and it must
-// not be covered for one of them.
+// Now lists the real paths that exist, sorted; none for a nil p. A path whose
+// real name is not in the table is left out: one program may have many names
+// (busybox), and it must not be covered for one of them.
 func (p *Places) Now() []string {
 	if p == nil {
 		return nil

@@ -12,7 +12,8 @@ import (
 
 // Attend is the service without its socket and without its timetable, for as long
 // as use takes: nothing starts but what use starts by hand, by the same road as
-// anything else. As root Shed comes first. What still runs when use returns is ended at once.
+// anything else. As root Shed comes first. What still runs when use returns is
+// ended at once.
 func Attend(ctx context.Context, o Options, use func(ctx context.Context, svc api.Service) error) error {
 	d := &daemon{Options: o, attended: true}
 	if err := d.open(); err != nil {
