@@ -31,6 +31,7 @@ const (
 	openToHash = "between open and hash"
 	hashToExec = "between hash and exec"
 	afterExec  = "after exec"
+	running    = "all the time while it runs"
 	ceaseless  = "all the time"
 )
 
@@ -139,7 +140,7 @@ func TestSwapRacesNeverRunOtherBytes(t *testing.T) {
 	must(t, os.Mkdir(all[0].halt, 0o700))
 	h.start(envHalt + "=" + all[0].halt)
 	for _, s := range all {
-		t.Run(s.job, func(t *testing.T) { s.t = t; s.show(bounded(10, 30)) })
+		t.Run(s.job, func(t *testing.T) { s.t = t; s.show(bounded(12, 30)) })
 	}
 }
 
@@ -147,10 +148,10 @@ func TestSwapRacesNeverRunOtherBytes(t *testing.T) {
 func (s *swapper) show(starts int) {
 	s.t.Helper()
 	c := s.h.service()
-	classes := []string{beforeOpen, openToHash, hashToExec, afterExec, ceaseless}
+	classes := []string{beforeOpen, openToHash, hashToExec, afterExec, running, ceaseless}
 	for i := range starts {
-		if class := classes[i%len(classes)]; class == ceaseless {
-			s.free(c)
+		if class := classes[i%len(classes)]; class == running || class == ceaseless {
+			s.free(c, class)
 		} else {
 			s.aimed(c, class)
 		}
@@ -161,7 +162,7 @@ func (s *swapper) show(starts int) {
 			s.t.Errorf("no swap fell %s", class)
 		}
 	}
-	if s.counts[beforeOpen]["succeeded"] != 0 || s.counts[afterExec]["refused"] != 0 {
+	if s.counts[beforeOpen]["succeeded"] != 0 || s.counts[afterExec]["refused"]+s.counts[running]["refused"] != 0 {
 		s.t.Errorf("a swap had no effect, or one where there was nothing to refuse: %v", s.counts)
 	}
 	if s.inPlace && s.counts[hashToExec]["refused"] != 0 {
@@ -189,18 +190,24 @@ func (s *swapper) aimed(c *client.Client, class string) {
 	s.start(c, func() string { return <-swapped })
 }
 
-// free makes one start while the bytes change all the time.
-func (s *swapper) free(c *client.Client) {
+// free makes one start while the bytes change all the time, or from its first act
+// on: most of the former do not get that far where the change is a rename.
+func (s *swapper) free(c *client.Client, class string) {
 	s.t.Helper()
 	s.put(s.a, false)
+	began := filepath.Join(s.dir, "began")
+	_ = os.Remove(began) // there is none the first time
 	var stop atomic.Bool
 	done := make(chan string, 1)
 	go func() {
+		if class == running {
+			s.exists(began)
+		}
 		for !stop.Load() {
 			s.put(s.b, s.inPlace)
 			s.put(s.a, s.inPlace)
 		}
-		done <- ceaseless
+		done <- class
 	}()
 	s.start(c, func() string { stop.Store(true); return <-done })
 }
