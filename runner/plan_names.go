@@ -28,7 +28,7 @@ func (o Order) drawNames(b *Blueprint) error {
 		if !own && len(n.Aliases) == 0 || b.hidden(n.Path) {
 			continue
 		}
-		needed = needed || len(n.Aliases) > 0 || n.Path != b.Exec.Path
+		needed = needed || len(n.Aliases) > 0 && want.Role != jobspec.RoleInterpreter || n.Path != b.Exec.Path
 		at := slices.IndexFunc(names, func(x Name) bool { return x.Path == n.Path })
 		if at < 0 {
 			names = append(names, n)
@@ -44,12 +44,21 @@ func (o Order) drawNames(b *Blueprint) error {
 
 // aliases are the paths through links by which the command calls a file that
 // is read: its program looks for it there, and the link may lead elsewhere by
-// then. An executable and its interpreters are not looked for.
+// then. So may the link by which a script names its interpreter, if it lies
+// where the job works (as in a venv): the kernel follows it when the script is
+// executed again, and programs start themselves anew by it. An executable is
+// not looked for.
 func (o Order) aliases(b *Blueprint, want jobspec.Bound) []string {
-	if want.Role != jobspec.RoleScript && want.Role != jobspec.RoleFile {
+	path := want.Typed
+	switch want.Role {
+	case jobspec.RoleScript, jobspec.RoleFile:
+	case jobspec.RoleInterpreter:
+		if !strings.HasPrefix(path, "/") || !b.pinned(path) {
+			return nil
+		}
+	default:
 		return nil
 	}
-	path := want.Typed
 	if !strings.HasPrefix(path, "/") {
 		path = b.Cwd.Path + "/" + path
 	}
@@ -73,18 +82,30 @@ func PlainPath(path string) string {
 	return b.String()
 }
 
-// ofHost reports whether a name lies in a directory of the host: the last mount
-// above it decides.
+// ofHost reports whether a name lies in a directory of the host.
 func (b *Blueprint) ofHost(path string) bool {
-	found := false
+	kind := b.above(path)
+	return kind == HostRO || kind == PinnedRO || kind == PinnedRW
+}
+
+// pinned reports whether a name lies in a directory of the host that the spec
+// names, which others than root may change.
+func (b *Blueprint) pinned(path string) bool {
+	kind := b.above(path)
+	return kind == PinnedRO || kind == PinnedRW
+}
+
+// above is the kind of the last mount above a name.
+func (b *Blueprint) above(path string) MountKind {
+	var kind MountKind
 	longest := 0
 	for _, m := range b.Mounts {
 		if strings.HasPrefix(path, m.Dst+"/") && len(m.Dst) >= longest {
 			longest = len(m.Dst)
-			found = m.Kind == HostRO || m.Kind == PinnedRO || m.Kind == PinnedRW
+			kind = m.Kind
 		}
 	}
-	return found
+	return kind
 }
 
 // hidden reports whether fs.deny covers the very name.

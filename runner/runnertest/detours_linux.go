@@ -1,8 +1,10 @@
 package runnertest
 
 import (
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -16,6 +18,7 @@ import (
 func detourCases() []Case {
 	return []Case{
 		{"a bound script is not executed when its interpreter was moved", true, movedInterpreter},
+		{"a bound script is not executed when the link to its interpreter was moved", true, movedInterpreterLink},
 		{"a bound script that executes itself goes on", false, executesItself},
 		{"other bytes are not executed through a descriptor of the place", true, placeDescriptor},
 		{"a bound file is the approved one behind a folder that became a link", true, folderBecameLink},
@@ -51,6 +54,27 @@ func movedInterpreter(l *Lab) error {
 	l.file(cwd+"/evil", string(echo), 0o755)
 	r, err := l.onceStarted(j, func() { must(os.Rename(cwd+"/evil", shell)) })
 	return r.wantDrift(shell, err)
+}
+
+// movedInterpreterLink has an interpreter of the system behind a link of the
+// workspace, as in a venv.
+func movedInterpreterLink(l *Lab) error {
+	cwd := l.folder("ws")
+	real, err := filepath.EvalSymlinks("/bin/sh")
+	must(err)
+	shell, j := l.ownShell(cwd)
+	must(os.Remove(shell))
+	must(os.Symlink(real, shell))
+	r, err := l.onceStarted(j, func() {})
+	if err := r.wantOut("again\n", err); err != nil {
+		return err
+	}
+	must(errors.Join(os.Remove(cwd+"/started"), os.Remove(cwd+"/moved")))
+	r, err = l.onceStarted(j, func() {
+		must(os.Symlink("/bin/echo", cwd+"/evil"))
+		must(os.Rename(cwd+"/evil", shell))
+	})
+	return r.wantDrift(real, err)
 }
 
 // onceStarted runs a job and lets change happen when it has made the file
