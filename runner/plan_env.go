@@ -65,7 +65,8 @@ func (o Order) drawEnv(b *Blueprint) error {
 	}
 	fixed := map[string]string{"PATH": BasePath, "HOME": HomePath, "TMPDIR": TmpPath, "SHELL": "/bin/sh", "USER": b.Account.User,
 		"LOGNAME": b.Account.User, "SBXCRON_JOB": string(o.Job), "SBXCRON_RUN": o.Run}
-	for name, value := range o.Spec.Env {
+	for _, name := range slices.Sorted(maps.Keys(o.Spec.Env)) { // the same fault is told each time
+		value := o.Spec.Env[name]
 		if _, taken := fixed[name]; taken || name == "" || strings.ContainsAny(name, "=\x00") || strings.Contains(value, "\x00") {
 			return refuse(jobspec.CodeEnvForbidden, name, "variable %q cannot be set", name)
 		}

@@ -6,5 +6,5 @@
 // The package holds the table of names, the script that is made from it, the
 // form in which the script tells what was tried, and a parser of that form. The
 // parser reads what a job may have written: only a process with the job's own
-// rights uses it.
+// rights uses it. Only packages below runner import this one.
 package shim

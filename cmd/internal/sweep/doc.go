@@ -3,5 +3,5 @@
 // a child of its own that waited for it takes the folder away.
 //
 // The child is this program once more. Every main that calls Watch calls
-// ChildMain first. Only the command line may import this package.
+// ChildMain first. Only the command line and mains may import this package.
 package sweep
