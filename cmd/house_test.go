@@ -142,6 +142,17 @@ func mayImport(room string, may []string, imp string) bool {
 	return false
 }
 
+func TestOnlyTestsImportWhatIsMadeForTests(t *testing.T) {
+	forTests := func(path string) bool { return strings.HasPrefix(path, module) && strings.HasSuffix(path, "test") }
+	for _, p := range list(t) {
+		for _, imp := range p.Imports {
+			if forTests(imp) && !forTests(p.ImportPath) {
+				t.Errorf("%s imports %s", p.ImportPath, imp)
+			}
+		}
+	}
+}
+
 // The service must not be able to read an owner's private key or to ask an agent.
 func TestTheServiceHasNoPartThatReadsOwnersKeys(t *testing.T) {
 	for _, p := range list(t) {
