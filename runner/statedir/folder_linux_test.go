@@ -3,8 +3,10 @@ package statedir
 import (
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -230,6 +232,51 @@ func TestATreeOfAnyShapeIsRemoved(t *testing.T) {
 	if names, err := Names(f.Root); err != nil || len(names) != 0 {
 		t.Errorf("%v, %v", names, err)
 	}
+}
+
+func TestAFolderOfManyNamesIsRemoved(t *testing.T) {
+	f := newFolder(t)
+	look(t, f, true)
+	inJob(t, f, func(dir string) error {
+		for i := range 3*batch + 7 {
+			if err := os.WriteFile(filepath.Join(dir, strconv.Itoa(i)), nil, 0o600); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err := Remove(f.Root, f.Name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Who fills the folder while it is removed makes the removal fail, and end.
+func TestAFolderThatIsFilledAllTheTimeDoesNotHoldItsRemoval(t *testing.T) {
+	f := newFolder(t)
+	look(t, f, true)
+	stop, over := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(over)
+		as(f.Account, func() error {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return nil
+				default:
+					os.WriteFile(f.Path()+"/"+strconv.Itoa(i), nil, 0o600) // until it is gone
+				}
+			}
+		})
+	}()
+	done := make(chan error, 1)
+	go func() { done <- Remove(f.Root, f.Name) }()
+	select {
+	case <-done: // either way
+	case <-time.After(20 * time.Second):
+		t.Error("the removal does not end")
+	}
+	close(stop)
+	<-over
 }
 
 func TestAHalfMadeFolderIsMadeAnew(t *testing.T) {

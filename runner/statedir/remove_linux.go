@@ -127,38 +127,30 @@ type sweeper struct {
 // was the job's choice.
 const batch = 1024
 
-// folder removes what lies in a folder. It begins anew behind each batch, since
-// what a listing shows while names go is not said.
+// folder removes what lies in a folder, in one walk over its names: another
+// process of the account may make new ones for ever, and what is left is for the
+// next call.
 func (s *sweeper) folder(at int, depth int) error {
-	for {
-		more, err := s.some(at, depth)
-		if err != nil || !more {
-			return err
-		}
-	}
-}
-
-// some removes one batch and reports whether there was any.
-func (s *sweeper) some(at int, depth int) (bool, error) {
 	fd, err := openAt(at, ".", anyDir, inside)
 	if err != nil {
-		return false, err
+		return err
 	}
 	dir := os.NewFile(uintptr(fd), "state")
 	defer dir.Close()
-	names, err := dir.Readdirnames(batch)
-	if errors.Is(err, io.EOF) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	for _, name := range names {
-		if err := s.entry(fd, name, depth); err != nil {
-			return false, err
+	for {
+		names, err := dir.Readdirnames(batch)
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			if err := s.entry(fd, name, depth); err != nil {
+				return err
+			}
 		}
 	}
-	return true, nil
 }
 
 func (s *sweeper) entry(dir int, name string, depth int) error {
