@@ -101,18 +101,21 @@ type daemon struct {
 }
 
 func (d *daemon) open() error {
-	var err error
-	if d.sandbox, err = d.Parts.Backend(d.Site.Run, d.Parts.Clock.Now); err != nil {
-		return err
-	}
 	binary, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("find own program: %w", err)
 	}
-	x := &examine.Examiner{Site: d.Site, Sandbox: d.sandbox, Cache: pin.NewCache(d.Parts.Clock.Now), Bwrap: bwrap.Program, Binary: binary}
+	x := &examine.Examiner{Site: d.Site, Cache: pin.NewCache(d.Parts.Clock.Now), Bwrap: bwrap.Program, Binary: binary}
 	d.outputs = store.NewOutputs(d.Site.Dirs, rand.Reader)
+	locked := func() error { // before that RUN may be another service's, whose runs need it
+		s, err := d.Parts.Backend(d.Site.Run, d.Parts.Clock.Now)
+		if err == nil {
+			d.sandbox, x.Sandbox = s, s
+		}
+		return err
+	}
 	e, err := engine.Open(engine.Options{Site: d.Site, Clock: d.Parts.Clock.Now, BootID: BootID(), Version: d.Version,
-		Examiner: x, Outputs: d.outputs, Disk: d.Parts.Disk, Serve: true})
+		Examiner: x, Outputs: d.outputs, Disk: d.Parts.Disk, Serve: true, Locked: locked})
 	if err != nil {
 		return err
 	}
@@ -293,11 +296,11 @@ func (d *daemon) rights() rights {
 
 func (d *daemon) close() error {
 	var all []error
+	if d.sandbox != nil { // first, while the lock is held: it takes its folder in RUN away
+		all = append(all, d.sandbox.Close())
+	}
 	if d.svc != nil {
 		all = append(all, d.svc.Close())
-	}
-	if d.sandbox != nil {
-		all = append(all, d.sandbox.Close())
 	}
 	return errors.Join(all...)
 }

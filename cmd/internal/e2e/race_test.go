@@ -111,6 +111,7 @@ func TestSecondServiceIsRefusedWithTheFirstOnesPid(t *testing.T) {
 	if s.ended() {
 		t.Errorf("the first service ended: %s", s.log)
 	}
+	h.must("run", "new", "--wait") // and has all that a run needs
 }
 
 // TestOwnerWhoReadsASummaryKeepsNobodyWaiting commits while another command

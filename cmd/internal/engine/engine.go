@@ -13,7 +13,7 @@ import (
 	"github.com/sbxcron/sbxcron/store"
 )
 
-// Options are what an Engine is made of. All fields are needed but Serve.
+// Options are what an Engine is made of. All fields are needed but the last two.
 type Options struct {
 	Site     config.Site
 	Clock    func() time.Time // wall clock
@@ -22,7 +22,8 @@ type Options struct {
 	Examiner *examine.Examiner
 	Outputs  *store.Outputs
 	Disk     store.Disk
-	Serve    bool // take the lock for the life of the engine
+	Serve    bool         // take the lock for the life of the engine
+	Locked   func() error // called when that lock is held, before anything is judged
 }
 
 // Engine works on the files of one installation. Its methods may be called by

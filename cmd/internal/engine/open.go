@@ -22,6 +22,11 @@ func Open(o Options) (*Engine, error) {
 			return nil, err
 		}
 		e.lock = lock
+		if o.Locked != nil {
+			if err := o.Locked(); err != nil {
+				return nil, errors.Join(err, e.Close())
+			}
+		}
 	}
 	if err := e.open(); err != nil {
 		return nil, errors.Join(err, e.Close())
