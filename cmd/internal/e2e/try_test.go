@@ -28,6 +28,8 @@ seven) exit 7;;
 kill) kill -9 $$;;
 slow) echo begun; sleep 300;;
 write) touch out.txt;;
+nap) sleep 2.5; echo rested;;
+agent) mkdir -p .claude && echo made;;
 read) cat "$2";;
 root) ls "$2";;
 esac`
@@ -185,14 +187,17 @@ func TestTrySuggestsWhatTheDraftWouldHaveNeeded(t *testing.T) {
 	h := newTrier(t)
 	extra := h.put(filepath.Join(h.mkdir("extra"), "data.txt"), "42\n", 0o644)
 	for _, c := range []struct {
-		args []string
-		want []string
-		then string // standard output of the suggested job
+		flags []string
+		args  []string
+		want  []string
+		then  string // standard output of the suggested job
 	}{
-		{[]string{"./job.sh", "write"}, []string{"# inferred from the job's own words: it writes \"" + h.ws + "/out.txt\"", `tier = "workspace"`}, ""},
-		{[]string{"./job.sh", "read", extra}, []string{"# inferred from the job's own words: it reads \"" + extra + "\"", "[fs]\nread = [\"" + extra + "\"]"}, "42\n"},
+		{nil, []string{"./job.sh", "write"}, []string{"# inferred from the job's own words: it writes \"" + h.ws + "/out.txt\"", `tier = "workspace"`}, ""},
+		{[]string{"--timeout", "2s", "--limit", "grace=1s"}, []string{"./job.sh", "nap"}, []string{"# observed: ", "timeout = \"4s\""}, "rested\n"},
+		{[]string{"--tier", "workspace"}, []string{"./job.sh", "agent"}, []string{"# observed: it makes the protected name \".claude\"", "may_create = [\".claude\"]"}, "made\n"},
+		{nil, []string{"./job.sh", "read", extra}, []string{"# inferred from the job's own words: it reads \"" + extra + "\"", "[fs]\nread = [\"" + extra + "\"]"}, "42\n"},
 	} {
-		args := []string{"try", "-q", "--suggest", "--cwd", h.ws}
+		args := append([]string{"try", "-q", "--suggest", "--cwd", h.ws}, c.flags...)
 		if os.Getuid() == 0 {
 			args = append(args, "--run-as", jobUser)
 		}
@@ -208,6 +213,10 @@ func TestTrySuggestsWhatTheDraftWouldHaveNeeded(t *testing.T) {
 		if strings.Contains(r.out, "still refused") {
 			t.Errorf("%q: %s", c.args, r.out)
 		}
+		if strings.Contains(r.out, "[fs]") && !strings.Contains(strings.Join(c.want, "\n"), " = [") {
+			t.Errorf("%q: it opens more than is needed:\n%s", c.args, r.out)
+		}
+		must(t, os.RemoveAll(filepath.Join(h.ws, ".claude")))
 		file := filepath.Join(h.dir, "suggested.toml")
 		if err := os.WriteFile(file, []byte(r.out), 0o644); err != nil {
 			t.Fatal(err)
