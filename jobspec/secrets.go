@@ -11,7 +11,7 @@ import (
 // found is shown only in part.
 
 // tokenForms are how well-known tokens begin, and how long they are at least.
-var tokenForms = []struct {
+var tokenForms = [...]struct {
 	prefix string
 	least  int
 }{
@@ -22,7 +22,7 @@ var tokenForms = []struct {
 }
 
 // secretNames are what options and variables that carry a secret are called.
-var secretNames = []string{"password", "passwd", "passphrase", "pass", "pwd", "token", "secret", "apikey", "accesskey", "secretkey", "privatekey",
+var secretNames = [...]string{"password", "passwd", "passphrase", "pass", "pwd", "token", "secret", "apikey", "accesskey", "secretkey", "privatekey",
 	"authtoken", "credential", "credentials", "bearer"}
 
 // secretWords finds what looks like a secret in a command line and gives it
