@@ -199,6 +199,28 @@ func TestAStateFolderThatIsNotAsItWasMadeIsNotUsed(t *testing.T) {
 	h.row("keeps", "succeeded", "")
 }
 
+// The first folder by name is spoiled by its owner; the last must go all the same.
+func TestAStateFolderThatCannotBeRemovedKeepsNoOther(t *testing.T) {
+	h, _ := openings(t)
+	h.start()
+	var where []string
+	for _, name := range []string{"a-spoiled", "z-goes"} {
+		h.job(name, `touch "$STATE_DIRECTORY/x"`, "--state-dir")
+		h.row(name, "succeeded", "")
+		where = append(where, item[api.JobDetail](h, "show", name).StateDir)
+	}
+	must(t, os.Rename(where[0], where[0]+".moved"))
+	must(t, os.Symlink("/etc", where[0]))
+	h.must("remove", "a-spoiled", "--yes")
+	h.must("remove", "z-goes", "--yes")
+	gone := func() bool { _, err := os.Lstat(filepath.Dir(where[1])); return os.IsNotExist(err) }
+	for end := time.Now().Add(20 * time.Second); !gone() && time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
+	}
+	if !gone() {
+		t.Errorf("%s is still there", where[1])
+	}
+}
+
 func TestAStateFolderNeedsAnAccountThatStays(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("needs root")

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
@@ -44,12 +45,13 @@ func (e *Engine) SweepState(ctx context.Context) (gone []string, err error) {
 		if err := e.note(leaf); err != nil {
 			return gone, err
 		}
-		if err := statedir.Remove(root, name); err != nil {
-			return gone, err
+		if e := statedir.Remove(root, name); e != nil {
+			err = errors.Join(err, e)
+			continue
 		}
 		gone = append(gone, name)
 	}
-	return gone, ctx.Err()
+	return gone, errors.Join(err, ctx.Err())
 }
 
 // keptState names the folders that stay: those of the jobs that are there, and
