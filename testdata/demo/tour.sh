@@ -12,9 +12,12 @@ trap '[ -n "$daemon" ] && kill "$daemon" 2>/dev/null; wait; rm -rf "$base"' EXIT
 
 # call shows a command and its output, with the folder's name made short.
 call() {
-  local shown
-  shown=$(printf '%q ' "$@")
-  printf '$ %s\n' "${shown% }"
+  local shown="" arg
+  for arg in "$@"; do
+    case $arg in *[!a-zA-Z0-9_./:=,@%+-]* | "") arg="'$arg'" ;; esac # none of them has a quote in it
+    shown+=" $arg"
+  done
+  printf '$%s\n' "$shown"
   "$@" 2>&1 | clean | cut -c1-150 | head -n "${lines:-40}"
   local status=${PIPESTATUS[0]}
   [ "$status" = 0 ] || printf '(exit %s)\n' "$status"
@@ -82,7 +85,7 @@ open
 lines=6 call sbxcron add bad --schedule @daily --cwd root --tier workspace --yes -- /usr/bin/true
 lines=6 call sbxcron add bad --schedule @daily --cwd work/report --tier full --yes -- ./report.sh
 lines=6 call sbxcron add bad --schedule @daily --cwd work/report --yes -- su -c ./report.sh
-lines=8 call sbxcron add bad --schedule @daily --cwd work/report --yes -- sh -c 'echo hello'
+lines=12 call sbxcron add bad --schedule @daily --cwd work/report --yes -- sh -c 'echo hello'
 close
 unserve
 
