@@ -183,7 +183,7 @@ func (d *daemon) serve(ctx context.Context, signals <-chan os.Signal) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	who := d.rights()
-	web := newHTTP(&server{svc: d.svc, who: who, meter: newMeters()})
+	web := newHTTP(&server{svc: d.svc, who: who, meter: newMeters(), turns: newTurns()})
 	guests := newCrowd(l, who.master)
 	var all sync.WaitGroup
 	served := make(chan error, 1)

@@ -27,7 +27,7 @@ func pacedServer(t *testing.T, now *time.Time) *server {
 	}
 	o := engine.Options{Site: config.Site{Dirs: dirs}, Clock: func() time.Time { return *now }}
 	svc := &Service{Engine: &engine.Engine{Options: o}, why: errors.New("no scheduler")}
-	return &server{svc: svc, who: testRights(nil), meter: newMeters()}
+	return &server{svc: svc, who: testRights(nil), meter: newMeters(), turns: newTurns()}
 }
 
 func ask(t *testing.T, s *server, uid int, path, body string) jobspec.Code {

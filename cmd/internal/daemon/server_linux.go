@@ -27,6 +27,7 @@ type server struct {
 	svc   *Service
 	who   rights
 	meter meters
+	turns *turns
 }
 
 type peerKey struct{}
@@ -176,7 +177,16 @@ func (s *server) explain(r *http.Request, uid int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.svc.Explain(r.Context(), name)
+	return s.explained(r.Context(), uid, name)
+}
+
+func (s *server) explained(ctx context.Context, uid int, name jobspec.Name) (any, error) {
+	leave, err := s.turns.take(ctx, uid)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	return s.svc.Explain(ctx, name)
 }
 
 func (s *server) next(r *http.Request, _ int) (any, error) {
