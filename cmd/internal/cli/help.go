@@ -121,6 +121,8 @@ socket           /run/user/UID/sbxcron,        /run/sbxcron
 --root DIR puts all three below DIR, which must belong to the caller.
 
 Configuration holds host (the id of this installation), allowed_signers and
-revoked_keys (OpenSSH's formats), policy.toml, pin (the head that was last seen),
-audit_key and key (which key add uses). State holds the signed chain, the ledger
-of what ran, and the outputs of runs. Neither is ever visible to a job.`
+revoked_keys (OpenSSH's formats), policy.toml, policy.d and owner.d (files that
+narrow it), pin (the head that was last seen), audit_key and key (which key add
+uses). State holds the signed chain, the ledger of what ran, the outputs of runs,
+and the state folders of jobs, which lie beside it for root. No job sees any of
+it but its own state folder.`

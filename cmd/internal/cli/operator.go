@@ -39,7 +39,7 @@ func newHold(a *App) *cobra.Command {
 			return a.act(ctx, "hold", args[0], func(svc api.Service) error { return svc.Hold(ctx, name, reason) })
 		}),
 	}
-	cmd.Flags().StringVar(&reason, "reason", "", "why; kept in the record")
+	cmd.Flags().StringVar(&reason, "reason", "", "why; required, and kept in the record")
 	return cmd
 }
 
