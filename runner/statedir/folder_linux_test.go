@@ -349,7 +349,7 @@ func TestNobodyElseOfTheGroupGetsIntoAFolderThatIsMade(t *testing.T) {
 	}()
 	for _, name := range names {
 		f.Name = name
-		for range 20 {
+		for range 5 {
 			if seen, file, err := f.Look(true); err != nil || seen.Problem != "" {
 				t.Errorf("%s: %+v, %v", name, seen, err)
 			} else {
