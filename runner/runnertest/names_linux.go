@@ -124,7 +124,7 @@ func opensItself(l *Lab) error {
 		return err
 	}
 	cwd := l.folder("ws")
-	text := "#!/usr/bin/env python3\nimport sys\nfor i in range(300):\n    t = open(__file__).read() + open('job.py').read()\n    if 'ev' + 'il' in t: print('e' 'vil')\nprint(len(t))\n"
+	text := "#!/usr/bin/env python3\nimport time\nfor i in range(300):\n    time.sleep(0.002)\n    t = open(__file__).read() + open('job.py').read()\n    if 'ev' + 'il' in t: print('e' 'vil')\nprint(len(t))\n"
 	script := l.file(cwd+"/job.py", text, 0o755)
 	other := l.file(cwd+"/evil.py", "#!/bin/sh\necho evil\n", 0o755)
 	r, err := l.whileSwapping(command(script).in(jobspec.Workspace, cwd), script, other)
