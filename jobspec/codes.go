@@ -157,6 +157,7 @@ const (
 // Codes: schedule.
 const (
 	CodeJobHeld        Code = "job_held"
+	CodeJobNotHeld     Code = "job_not_held"
 	CodeMissedSkipped  Code = "missed_skipped"
 	CodeOverlapSkipped Code = "overlap_skipped"
 	CodeCoalesced      Code = "coalesced"

@@ -146,7 +146,7 @@ func spanText(d time.Duration) []string {
 	if d == 0 {
 		return nil
 	}
-	return []string{d.String()}
+	return []string{FormatSpan(d)}
 }
 
 // windowTexts joins what may be chosen from; all lists must hold.

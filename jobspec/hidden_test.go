@@ -60,7 +60,7 @@ func TestEffectiveValuesNameTheirFiles(t *testing.T) {
 		"backends":               {Value: []string{"bwrap"}, From: []string{"default"}},
 		"agent_cli":              {Value: []string{"deny"}, From: []string{"policy.d/x.toml"}},
 		"max_jobs":               {Value: []string{"3"}, From: []string{"policy.d/x.toml"}},
-		"max_ttl":                {Value: []string{"2160h0m0s"}, From: []string{"default"}},
+		"max_ttl":                {Value: []string{"90d"}, From: []string{"default"}},
 		"limits.pids":            {Value: []string{"100"}, From: []string{"policy.toml"}},
 		"limits.timeout_seconds": {Value: []string{"86400"}, From: []string{"floor"}},
 	}

@@ -135,6 +135,7 @@ var codeFacts = map[Code]codeFact{
 	CodeSbxProxyFailed:      {ClassSandbox, "run the job again; when it happens again, look at memory and limits of the service: the helper that the record names ended"},
 
 	CodeJobHeld:        {ClassBusy, "release the job when the reason for the hold is gone"},
+	CodeJobNotHeld:     {ClassConflict, "nothing to do; its slots start"},
 	CodeMissedSkipped:  {ClassBusy, "nothing to do; the next slot is due as usual"},
 	CodeOverlapSkipped: {ClassBusy, "let the job run less often, or shorten it"},
 	CodeCoalesced:      {ClassBusy, "nothing to do; one run stands for all slots of that instant"},

@@ -177,7 +177,16 @@ func (t Token) text() string {
 // text is what is shown of a rule and hashed into an ask. What a rule does not
 // say is left out, so that a new part of the language makes no answer stale.
 func (r Rule) text() string {
-	parts := fmt.Sprintf("name %s, path %s, has %s", Quote(r.Name), Quote(r.Path), QuoteAll(r.Has))
+	var parts []string
+	if r.Name != "" {
+		parts = append(parts, "name "+Quote(r.Name))
+	}
+	if r.Path != "" {
+		parts = append(parts, "path "+Quote(r.Path))
+	}
+	if len(r.Has) > 0 {
+		parts = append(parts, "has "+QuoteAll(r.Has))
+	}
 	if r.Args != nil {
 		var all []string
 		for _, t := range r.Args {
@@ -186,10 +195,10 @@ func (r Rule) text() string {
 		if r.Rest {
 			all = append(all, "...")
 		}
-		parts += ", args [" + strings.Join(all, " ") + "]"
+		parts = append(parts, "args ["+strings.Join(all, " ")+"]")
 	}
 	if r.Cwd != "" {
-		parts += ", cwd " + Quote(r.Cwd)
+		parts = append(parts, "cwd "+Quote(r.Cwd))
 	}
-	return fmt.Sprintf("%s (%s)", r.Why, parts)
+	return fmt.Sprintf("%s (%s)", r.Why, strings.Join(parts, ", "))
 }

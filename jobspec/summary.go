@@ -92,7 +92,7 @@ func (s *summary) when() {
 		when = append(when, Quote(c.Cron))
 	}
 	if c.EverySeconds != 0 {
-		when = append(when, "every "+(time.Duration(c.EverySeconds)*time.Second).String())
+		when = append(when, "every "+FormatSpan(time.Duration(c.EverySeconds)*time.Second))
 	}
 	if !c.At.IsZero() {
 		when = append(when, "once at "+c.At.String())

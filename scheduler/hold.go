@@ -99,7 +99,7 @@ func (s *Scheduler) lift(job jobspec.Name, by record.Requester, own bool) error 
 	key := s.table.KeyOf(job)
 	s.mu.Unlock()
 	if !held {
-		return refusal(jobspec.CodeJobUnknown, "nobody holds the job")
+		return refusal(jobspec.CodeJobNotHeld, "nobody holds the job")
 	}
 	if own && h.By.UID != by.UID {
 		return refusal(jobspec.CodeRoleInsufficient, "the hold on the job is another's")

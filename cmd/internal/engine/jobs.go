@@ -163,7 +163,7 @@ func ScheduleText(s jobspec.Schedule) string {
 	case s.Cron != "":
 		return s.Cron
 	case s.EverySeconds > 0:
-		return "every " + (time.Duration(s.EverySeconds) * time.Second).String()
+		return "every " + jobspec.FormatSpan(time.Duration(s.EverySeconds)*time.Second)
 	case !s.At.IsZero():
 		return "at " + s.At.String()
 	}
