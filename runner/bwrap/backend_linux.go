@@ -31,7 +31,8 @@ type Backend struct {
 	host     runner.Host
 	stub     stubFile
 	masks    []string
-	channels string // folder for the pipes of runs
+	run      string // RUN
+	channels string // folder for the pipes of runs, under mu
 	spawn    *spawner
 	path     string // of the program
 
@@ -69,7 +70,7 @@ func newBackend(o Options, path string) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open backend %s: %w", Name, err)
 	}
-	return &Backend{now: o.Now, host: host, stub: file, channels: channels, masks: procMasks(), spawn: spawn, path: path}, nil
+	return &Backend{now: o.Now, host: host, stub: file, run: o.RunDir, channels: channels, masks: procMasks(), spawn: spawn, path: path}, nil
 }
 
 // Name is "bwrap".
@@ -81,9 +82,9 @@ func (b *Backend) Host() runner.Host { return b.host }
 // Close ends the backend and kills every run that is left.
 func (b *Backend) Close() error {
 	b.spawn.close()
-	os.Remove(b.channels) // it stays where a run still needs it
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	os.Remove(b.channels) // it stays where a run still needs it
 	if b.opened == nil {
 		return nil
 	}

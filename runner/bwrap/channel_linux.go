@@ -3,6 +3,7 @@ package bwrap
 import (
 	"crypto/rand"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,17 +25,39 @@ type channel struct {
 // job's account do so; but nobody can list the folder or guess the name, and
 // inside landlock grants writing alone.
 func (b *Backend) openChannel() (*channel, error) {
-	var name [16]byte
-	rand.Read(name[:]) // never fails (crypto/rand)
-	c := &channel{path: filepath.Join(b.channels, hex.EncodeToString(name[:]))}
-	if err := unix.Mkfifo(c.path, 0o600); err != nil {
-		return nil, fmt.Errorf("make the pipe for events: %w", err)
+	path, err := b.makePipe()
+	if err != nil {
+		return nil, err
 	}
+	c := &channel{path: path}
 	if err := c.open(); err != nil {
 		c.close()
 		return nil, fmt.Errorf("open the pipe for events: %w", err)
 	}
 	return c, nil
+}
+
+// makePipe makes a pipe under a name that nobody guesses. The folder may lie in
+// /tmp, where a machine's cleaner takes away what was idle for days: then it is
+// made anew.
+func (b *Backend) makePipe() (string, error) {
+	var name [16]byte
+	rand.Read(name[:]) // never fails (crypto/rand)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	path := filepath.Join(b.channels, hex.EncodeToString(name[:]))
+	err := unix.Mkfifo(path, 0o600)
+	if errors.Is(err, unix.ENOENT) {
+		if b.channels, err = channelDir(b.run); err != nil {
+			return "", err
+		}
+		path = filepath.Join(b.channels, hex.EncodeToString(name[:]))
+		err = unix.Mkfifo(path, 0o600)
+	}
+	if err != nil {
+		return "", fmt.Errorf("make the pipe for events: %w", err)
+	}
+	return path, nil
 }
 
 func (c *channel) open() error {

@@ -99,3 +99,16 @@ func TestDeniedRunsLeaveNothingOpenAndNoName(t *testing.T) {
 		t.Errorf("names left: %v, %v", left, err)
 	}
 }
+
+// A machine's cleaner takes away folders that were idle for days.
+func TestAFolderForPipesThatIsGoneIsMadeAnew(t *testing.T) {
+	b := open(t)
+	for range 2 {
+		if err := os.Remove(b.channels); err != nil {
+			t.Fatal(err)
+		}
+		if end := released(t, b, "sudo id").Wait(); end.Outcome != record.OutcomeDenied {
+			t.Errorf("ended as %s, %v", end.Outcome, end.Reasons)
+		}
+	}
+}
