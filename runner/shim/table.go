@@ -38,7 +38,7 @@ func Tools() []Tool {
 		{jobspec.CodeAskAskpassSudo, 1, []string{AskpassSudo}},
 		{jobspec.CodeAskAskpassSSH, 1, []string{AskpassSSH, "ssh-askpass", "ksshaskpass", "gnome-ssh-askpass", "lxqt-openssh-askpass"}},
 		{jobspec.CodeAskAskpassGit, 1, []string{AskpassGit, "git-gui--askpass"}},
-		{jobspec.CodeAskPinentry, 1, []string{"pinentry", "pinentry-"}},
+		{jobspec.CodeAskPinentry, 1, []string{"pinentry", "pinentry-", "gpg-agent"}}, // the agent asks for passphrases, and could make no socket
 		{jobspec.CodeAskTTY, 1, []string{"systemd-ask-password"}},
 		{jobspec.CodeAskEditor, 1, []string{Editor, "sensible-editor", "select-editor"}},
 		{jobspec.CodeAskBrowser, 3, []string{Browser, "xdg-open", "sensible-browser", "x-www-browser", "www-browser"}}, // 3: no tool found (xdg-open(1))

@@ -21,8 +21,8 @@ type animal struct {
 }
 
 // zoo are the programs that ask people. What needs a network or the kernel's
-// help to be seen (an unknown host key, git over https, an open of /dev/tty, the
-// socket of gpg's agent, apt's lock) only must not hang and must not pass.
+// help to be seen (an unknown host key, git over https, an open of /dev/tty,
+// apt's lock) only must not hang and must not pass.
 func zoo() []animal {
 	return []animal{
 		{"sudo", "", "sudo id", []string{"esc_sudo sudo id x1"}},
@@ -37,8 +37,8 @@ func zoo() []animal {
 		{"git-https", "git", "git ls-remote https://192.0.2.1/x.git", nil},
 		{"git-credential", "git", `printf 'protocol=https\nhost=example.org\n\n' | git credential fill`, []string{`ask_askpass_git askpass-git "Username for 'https://example.org': " x1`}},
 		{"git-commit", "git", "git init -q /tmp/r && cd /tmp/r && git config user.email a@b && git config user.name a && echo x > f && git add f && git commit", []string{`ask_editor editor /tmp/r/.git/COMMIT_EDITMSG x1`}},
-		{"gpg-generate", "gpg", "gpg --quick-gen-key a@example.org", nil},
-		{"gpg-decrypt", "gpg", "gpg -d secret.gpg", nil},
+		{"gpg-generate", "gpg", "gpg --batch --quick-gen-key a@example.org", []string{"ask_pinentry gpg-agent"}},
+		{"gpg-decrypt", "gpg", "gpg -d secret.gpg", []string{"ask_pinentry gpg-agent"}},
 		{"pinentry", "", "echo GETPIN | pinentry", []string{"ask_pinentry pinentry x1"}},
 		{"tty", "", "read answer < /dev/tty", nil},
 		{"stdin", "", "read answer", nil},
