@@ -27,7 +27,7 @@ type rule interface {
 	// gap is the smallest distance between two dues, in seconds.
 	gap(loc *time.Location) int64
 	words() string
-	warnings() []string
+	warnings() []Warning
 }
 
 // due is one due instant in numbers.
@@ -105,9 +105,22 @@ func FromSpec(s jobspec.Schedule, anchor time.Time) (*Calendar, error) {
 	case (s.Cron != "") == (s.EverySeconds != 0):
 		return nil, refuse("give a cron text or every", "want exactly one of cron and every").in("schedule", s.Cron)
 	case s.Cron != "":
-		return Parse(s.Cron, s.Timezone)
+		return parseAfter(s, anchor)
 	}
 	return Every(s.EverySeconds, anchor, s.Timezone)
+}
+
+// parseAfter refuses what Next would answer with never, from the day on that
+// the op was made: a job that is never due is a mistake, and says so at add.
+func parseAfter(s jobspec.Schedule, anchor time.Time) (*Calendar, error) {
+	c, err := Parse(s.Cron, s.Timezone)
+	if err != nil {
+		return nil, err
+	}
+	if _, ok := c.next(anchor.Unix()); !ok {
+		return nil, refuse("choose a day that comes sooner", "no day of the next nine years matches").in("schedule", s.Cron)
+	}
+	return c, nil
 }
 
 // Zone is the IANA name that the calendar is read in.
@@ -186,6 +199,3 @@ func (c *Calendar) String() string { return c.rule.words() + ", " + c.zone }
 // changes of offset of two years looked at. It is nine years when a schedule
 // comes but once in that time.
 func (c *Calendar) Gap() int64 { return c.rule.gap(c.loc) }
-
-// Warnings are sentences about what a writer may not expect.
-func (c *Calendar) Warnings() []string { return append(c.rule.warnings(), zoneWarnings(c.zone)...) }

@@ -1,9 +1,6 @@
 package calendar
 
-import (
-	"fmt"
-	"time"
-)
+import "time"
 
 // gap looks at one matching day, at the distance between matching days, and at
 // two days around each change of offset within two years.
@@ -55,45 +52,4 @@ func (p *cronRule) gapAround(loc *time.Location, at int64) int64 {
 		}
 	}
 	return least
-}
-
-func (p *cronRule) warnings() []string {
-	var all []string
-	for i, unit := range map[int]string{minute: "minutes", hour: "hours"} {
-		if w := unevenStep(p.raw[i], fields[i].hi+1, unit); w != "" {
-			all = append(all, w)
-		}
-	}
-	if len(all) == 2 && all[0] > all[1] {
-		all[0], all[1] = all[1], all[0]
-	}
-	either := !p.star[dayOfMonth] && !p.star[dayOfWeek]
-	switch {
-	case either && !p.dateExists():
-		all = append(all, "the day of month never comes in these months, so only the day of week counts")
-	case either:
-		all = append(all, "a day matches when the day of month or the day of week does, not only when both do")
-	}
-	return all
-}
-
-// unevenStep tells of "*/n" where n does not divide the field.
-func unevenStep(raw string, size int, unit string) string {
-	var n int
-	if _, err := fmt.Sscanf(raw, "*/%d", &n); err != nil || n == 0 || size%n == 0 {
-		return ""
-	}
-	return fmt.Sprintf("*/%d starts again each %d %s: the last interval has %d instead of %d", n, size, unit, size%n, n)
-}
-
-// dateExists reports whether a matching month has a matching day of month.
-func (p *cronRule) dateExists() bool {
-	lowest := p.list(dayOfMonth)[0]
-	for m := 1; m <= 12; m++ {
-		longest := time.Date(2000, time.Month(m)+1, 0, 0, 0, 0, 0, time.UTC).Day()
-		if p.bits.has(month, m) && lowest <= longest {
-			return true
-		}
-	}
-	return false
 }

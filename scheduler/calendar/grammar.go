@@ -1,9 +1,6 @@
 package calendar
 
-import (
-	"fmt"
-	"strings"
-)
+import "strings"
 
 // maxExpr bounds the text of a schedule, in bytes.
 const maxExpr = 256
@@ -105,16 +102,11 @@ func split(plain string) ([]string, *refusal) {
 		return splitName(plain)
 	}
 	parts := strings.FieldsFunc(plain, func(r rune) bool { return r == ' ' || r == '\t' })
-	if len(parts) > len(fields) {
-		return nil, refuse(fmt.Sprintf("there is no field for seconds or years; did you mean %q?", strings.Join(parts[len(parts)-5:], " ")),
-			"%d fields, want 5", len(parts))
-	}
-	if len(parts) < len(fields) {
-		var missing []string
-		for _, f := range fields[len(parts):] {
-			missing = append(missing, f.name)
-		}
-		return nil, refuse("write minute, hour, day of month, month, day of week", "%d fields, want 5; missing: %s", len(parts), strings.Join(missing, ", "))
+	switch {
+	case len(parts) > len(fields):
+		return nil, tooMany(parts)
+	case len(parts) < len(fields):
+		return nil, tooFew(plain, parts)
 	}
 	return parts, nil
 }
@@ -128,7 +120,7 @@ func splitName(plain string) ([]string, *refusal) {
 	case word == "@reboot":
 		return nil, refuse("give the job a time", "@reboot is not supported: a job runs at times that the owner signed")
 	case strings.HasPrefix(word, "@every"):
-		return nil, refuse(`use every = "6h"`, "@every is not supported")
+		return nil, refuse(everyAdvice(strings.TrimPrefix(strings.ToLower(plain), "@every")), "@every is not supported")
 	case shorthand[word] != "" && len(plain) == len(word):
 		return nil, refuse("write "+word, "names are lower case")
 	}

@@ -72,7 +72,7 @@ func (f *field) step(item, text string, lo, hi int) (int, *refusal) {
 	case !ok || n == 0:
 		return 0, refuse("write a step of one or two digits, at least 1", "%s %q: step %q is not a number", f.name, item, text)
 	case n > hi-lo:
-		return 0, refuse(fmt.Sprintf("a step is counted inside the field only; for other distances use every = \"%d...\"", n),
+		return 0, refuse(f.stepAdvice(n),
 			"%s %q: step %d is larger than the range %d-%d, so it would never step", f.name, item, n, lo, hi)
 	}
 	return n, nil

@@ -91,4 +91,4 @@ func (e everyRule) slots(d due) []int64 { return []int64{d.first} }
 
 func (e everyRule) gap(*time.Location) int64 { return e.seconds }
 
-func (e everyRule) warnings() []string { return nil }
+func (e everyRule) warnings() []Warning { return nil }

@@ -46,27 +46,60 @@ func TestWordsSayWhatTheTextMeans(t *testing.T) {
 func TestWarningsTellWhatAWriterMayNotExpect(t *testing.T) {
 	for _, c := range []struct {
 		expr, zone string
-		want       []string
+		want       string // code: part of the sentence, joined by "; "
 	}{
-		{"30 2 * * *", "Europe/Berlin", nil},
-		{"*/15 * * * *", "UTC", nil},
-		{"*/35 * * * *", "UTC", []string{"25 instead of 35"}},
-		{"*/7 * * * *", "UTC", []string{"4 instead of 7"}},
-		{"0 */23 * * *", "UTC", []string{"1 instead of 23"}},
-		{"0 0 13 * fri", "UTC", []string{"not only when both do"}},
-		{"0 0 30 2 mon", "UTC", []string{"never comes in these months"}},
-		{"0 0 * * *", "EST", []string{"old name"}},
-		{"0 0 * * *", "EST5EDT", []string{"old name"}},
+		{"30 2 * * *", "Europe/Berlin", ""},
+		{"*/15 */6 * */3 *", "UTC", ""},
+		{"*/35 * * * *", "UTC", "step_uneven: 25 instead of 35"},
+		{"*/7 * * * *", "UTC", "step_uneven: 60 minutes: the last interval has 4 instead of 7"},
+		{"0 */23 * * *", "UTC", "step_uneven: 24 hours: the last interval has 1 instead of 23"},
+		{"*/7 */5 * * *", "UTC", "step_uneven: 60 minutes; step_uneven: 24 hours: the last interval has 4 instead of 5"},
+		{"0 0 */2 * *", "UTC", "step_uneven: day 1 of each month, so two days can come closer than 2"},
+		{"0 0 1 */5 *", "UTC", "step_uneven: 12 months: the last interval has 2 instead of 5"},
+		{"0 0 * * */2", "UTC", "step_uneven: 7 days: the last interval has 1 instead of 2"},
+		{"*/35,7 * * * *", "UTC", ""},
+		{"*/1 */1 */1 */1 */1", "UTC", ""},
+		{"0 0 13 * fri", "UTC", "days_either: not only when both do"},
+		{"0 0 30 2 mon", "UTC", "date_never: never comes in these months"},
+		{"0 0 31 * *", "UTC", "months_left_out: no day matches in February, April, June, September and November"},
+		{"0 0 29 * *", "UTC", "months_left_out: February of a year of 365 days"},
+		{"0 0 29 2 *", "UTC", "months_left_out: February of a year of 365 days"},
+		{"0 0 30,31 1,2,3 *", "UTC", "months_left_out: no day matches in February"},
+		{"0 0 28,31 * *", "UTC", ""},
+		{"0 0 * * *", "EST", "zone_old: old name"},
+		{"0 0 * * *", "EST5EDT", "zone_old: old name"},
+		{"0 0 * * *", "Etc/GMT+5", "zone_sign: 5 hours west of UTC"},
+		{"0 0 * * *", "Etc/GMT-14", "zone_sign: 14 hours east of UTC"},
+		{"0 0 * * *", "Etc/GMT+0", ""},
+		{"0 0 * * *", "Etc/UTC", ""},
 	} {
-		got := mustParse(t, c.expr, c.zone).Warnings()
-		if len(got) != len(c.want) {
-			t.Errorf("%s: %q", c.expr, got)
+		got := mustParse(t, c.expr, c.zone).WarningData()
+		var want []string
+		if c.want != "" {
+			want = strings.Split(c.want, "; ")
+		}
+		if len(got) != len(want) {
+			t.Errorf("%s %s: %q", c.zone, c.expr, got)
 			continue
 		}
-		for i := range got {
-			if !strings.Contains(got[i], c.want[i]) {
-				t.Errorf("%s: %q, want %q", c.expr, got[i], c.want[i])
+		for i, w := range got {
+			code, part, _ := strings.Cut(want[i], ": ")
+			if string(w.Code) != code || !strings.Contains(w.String(), part) {
+				t.Errorf("%s %s: %s: %q, want %q", c.zone, c.expr, w.Code, w, want[i])
 			}
+		}
+	}
+}
+
+func TestApartSaysHowCloseStartsMayCome(t *testing.T) {
+	for expr, want := range map[string]string{
+		"* * * * *":    "at least 1m lie between two starts",
+		"*/35 * * * *": "at least 25m lie between two starts",
+		"30 2 * * *":   "at least 23h30m lie between two starts",
+		"0 0 13 * fri": "at least 1d lie between two starts",
+	} {
+		if got := mustParse(t, expr, "Europe/Berlin").Apart(); got != want {
+			t.Errorf("%s: %q, want %q", expr, got, want)
 		}
 	}
 }

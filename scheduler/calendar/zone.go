@@ -87,11 +87,3 @@ func zoneAdvice[V any](name string, all map[string]V) string {
 	}
 	return `write an IANA name, such as "Europe/Berlin" or "UTC"; offsets and paths are not zones`
 }
-
-// zoneWarnings tells of names that are kept for old systems only.
-func zoneWarnings(name string) []string {
-	if strings.Contains(name, "/") || name == "UTC" {
-		return nil
-	}
-	return []string{fmt.Sprintf("%s is an old name without a place; a name such as America/New_York follows the place's daylight saving", name)}
-}

@@ -13,6 +13,7 @@ import (
 	"github.com/sbxcron/sbxcron/cmd/internal/engine"
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/canon"
+	"github.com/sbxcron/sbxcron/scheduler/calendar"
 )
 
 // addOptions are those of add, replace and their plans.
@@ -190,6 +191,12 @@ type dryRunDoc struct {
 	Reasons []api.Reason `json:"reasons"`
 	Tier    jobspec.Tier `json:"tier"`
 	Net     jobspec.Net  `json:"net"`
+
+	// How close two starts may come, and what a writer may not expect of the
+	// schedule.
+	MinGap   int64              `json:"min_gap_seconds"`
+	Warnings []calendar.Warning `json:"warnings"`
+	apart    string
 }
 
 type dryRunAsk struct {
@@ -219,6 +226,7 @@ func (a *App) dryRun(c candidate, answers []string) error {
 		return fmt.Errorf("encode spec: %w", err)
 	}
 	doc := dryRunDoc{Spec: rawSpec(raw), Summary: jobspec.Summary(c.op), Tier: c.op.Tier, Net: c.op.Net}
+	doc.readSchedule(c.op)
 	for _, ask := range c.decision.Asks {
 		doc.Asks = append(doc.Asks, dryRunAsk{ask.ID, ask.Rule, ask.Layer, ask.Question, given[ask.ID]})
 	}
@@ -236,9 +244,23 @@ func (a *App) dryRun(c candidate, answers []string) error {
 	return err
 }
 
+// readSchedule leaves out what a schedule that is refused cannot say; the reasons
+// name it.
+func (d *dryRunDoc) readSchedule(op *jobspec.Op) {
+	if cal, err := calendar.FromSpec(op.Spec.Schedule, op.Created.Time()); err == nil {
+		d.MinGap, d.Warnings, d.apart = cal.Gap(), cal.WarningData(), cal.Apart()
+	}
+}
+
 func (a *App) printDryRun(d dryRunDoc) {
 	for _, s := range d.Summary {
 		a.line("%s", s)
+	}
+	if d.apart != "" {
+		a.line("%s", d.apart)
+	}
+	for _, w := range d.Warnings {
+		a.line("note: %s", w)
 	}
 	for _, ask := range d.Asks {
 		state := "open: --answer " + ask.ID + "=allow"

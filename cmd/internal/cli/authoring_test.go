@@ -78,6 +78,31 @@ func TestAddSignsTheBytesThatItShows(t *testing.T) {
 	}
 }
 
+// What a writer may not expect of a schedule is told before the question, and by
+// a dry run.
+func TestAddTellsWhatAScheduleMayNotSay(t *testing.T) {
+	uneven := []string{"add", "nightly", "--schedule", "*/35 * 13 * fri", "--timezone", "Europe/Berlin"}
+	want := []string{"at least 25m lie between two starts", "note: */35 starts again each 60 minutes", "note: a day matches when"}
+	b := newBench(t)
+	if status := b.run(line(uneven, []string{"--yes"}, command)...); status != 0 {
+		t.Fatalf("exit %d\n%s", status, b.err.String())
+	}
+	dry := newBench(t)
+	dry.run(line(uneven, []string{"--dry-run"}, command)...)
+	for _, text := range want {
+		if !strings.Contains(b.err.String(), text) || !strings.Contains(dry.out.String(), text) {
+			t.Errorf("%q is missing:\n%s\n%s", text, b.err.String(), dry.out.String())
+		}
+	}
+	doc := newBench(t)
+	doc.run(line([]string{"--json"}, uneven, []string{"--dry-run"}, command)...)
+	for _, text := range []string{`"min_gap_seconds":1500`, `"code":"step_uneven"`, `"code":"days_either"`} {
+		if !strings.Contains(strings.ReplaceAll(doc.out.String(), `": `, `":`), text) {
+			t.Errorf("%q is missing: %s", text, doc.out.String())
+		}
+	}
+}
+
 func TestWithoutATerminalNothingIsPromptedOrSigned(t *testing.T) {
 	for name, tc := range map[string]struct {
 		args []string

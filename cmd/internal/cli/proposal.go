@@ -63,7 +63,8 @@ func (a *App) showProposal(p proposal, who owner) {
 	a.note("")
 }
 
-// showTimes lists the next three due instants.
+// showTimes lists the next three due instants, how close starts may come, and what
+// a writer may not expect of the schedule.
 func (a *App) showTimes(op *jobspec.Op) {
 	c, err := calendar.FromSpec(op.Spec.Schedule, op.Created.Time())
 	if err != nil {
@@ -74,6 +75,12 @@ func (a *App) showTimes(op *jobspec.Op) {
 		for _, text := range n.Notes {
 			a.note("        %s", text)
 		}
+	}
+	if apart := c.Apart(); apart != "" {
+		a.note("  %s", apart)
+	}
+	for _, w := range c.Warnings() {
+		a.note("  note: %s", w)
 	}
 }
 
