@@ -196,6 +196,6 @@ func (c *Calendar) Words() string { return c.rule.words() }
 func (c *Calendar) String() string { return c.rule.words() + ", " + c.zone }
 
 // Gap is the smallest distance between two due instants, in seconds, with the
-// changes of offset of two years looked at. It is nine years when a schedule
-// comes but once in that time.
+// changes of offset of 2026 to 2034. It is nine years when a schedule comes but
+// once in that time.
 func (c *Calendar) Gap() int64 { return c.rule.gap(c.loc) }

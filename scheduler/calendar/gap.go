@@ -2,14 +2,17 @@ package calendar
 
 import "time"
 
+// gapDays is how far gap looks, in days from 2026 on. The years are fixed, so
+// that the same schedule has the same gap whenever it is asked for.
+const gapDays = 9 * 366
+
 // gap looks at one matching day, at the distance between matching days, and at
-// two days around each change of offset within two years.
+// what comes before and after each change of offset.
 func (p *cronRule) gap(loc *time.Location) int64 {
-	const days = 9 * 366
 	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 	least, first, last := p.inDay()
 	before := int64(-1)
-	for day := int64(0); day < days && least > minuteSeconds; day++ {
+	for day := int64(0); day < gapDays && least > minuteSeconds; day++ {
 		t := time.Unix(from+day*daySeconds, 0).UTC()
 		if !p.day(t.Day(), t.Month(), int(t.Weekday())) {
 			continue
@@ -19,7 +22,7 @@ func (p *cronRule) gap(loc *time.Location) int64 {
 		}
 		before = day
 	}
-	for at := periodAt(loc, from).end; at < from+2*366*daySeconds && least > minuteSeconds; at = periodAt(loc, at).end {
+	for at := periodAt(loc, from).end; at < from+gapDays*daySeconds && least > minuteSeconds; at = periodAt(loc, at).end {
 		least = min(least, p.gapAround(loc, at))
 	}
 	return least
@@ -42,14 +45,36 @@ func (p *cronRule) inDay() (least, first, last int64) {
 	return least, first, last
 }
 
+// gapAround measures the distances that a change of offset has a part in: from
+// the last due before it to the first after it, and on to the second, since the
+// first may be one that the clocks skipped. All others are those of a plain day.
 func (p *cronRule) gapAround(loc *time.Location, at int64) int64 {
 	least := int64(horizon)
-	before, ok := p.next(loc, at-2*daySeconds, at+2*daySeconds)
-	for ok {
-		var d due
-		if d, ok = p.next(loc, before.at, at+2*daySeconds); ok {
-			least, before = min(least, d.at-before.at), d
+	before, known := p.lastBefore(loc, at)
+	after := at - 1
+	for range 2 {
+		d, ok := p.next(loc, after, at+2*daySeconds)
+		if !ok {
+			break
 		}
+		if known {
+			least = min(least, d.at-before.at)
+		}
+		before, known, after = d, true, d.at
 	}
 	return least
+}
+
+// lastBefore is the last due before an instant, within two days.
+func (p *cronRule) lastBefore(loc *time.Location, at int64) (last due, ok bool) {
+	for _, back := range []int64{hourSeconds, daySeconds, 2 * daySeconds} {
+		d, found := p.next(loc, at-back-1, at-1)
+		for ; found; d, found = p.next(loc, d.at, at-1) {
+			last, ok = d, true
+		}
+		if ok {
+			return last, true
+		}
+	}
+	return due{}, false
 }

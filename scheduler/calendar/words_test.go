@@ -1,8 +1,10 @@
 package calendar
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestWordsSayWhatTheTextMeans(t *testing.T) {
@@ -104,7 +106,7 @@ func TestApartSaysHowCloseStartsMayCome(t *testing.T) {
 	}
 }
 
-func TestGapIsTheSmallestDistanceOfAYear(t *testing.T) {
+func TestGapIsTheSmallestDistance(t *testing.T) {
 	const hours, days = 3600, 86400
 	for _, c := range []struct {
 		expr, zone string
@@ -122,9 +124,43 @@ func TestGapIsTheSmallestDistanceOfAYear(t *testing.T) {
 		{"0 0 1 1 *", "UTC", 365 * days},
 		{"0 0 29 2 *", "UTC", (3*365 + 366) * days},
 		{"0 1,4 * * *", "America/New_York", 2 * hours},
+		{"30 4 9,10 3 *", "America/New_York", 23 * hours}, // first in 2030
+		{"30 2,3 * * *", "Europe/Berlin", 30 * 60},        // 02:30 at 03:00
 	} {
 		if got := mustParse(t, c.expr, c.zone).Gap(); got != c.want {
 			t.Errorf("%s %s: %d, want %d", c.zone, c.expr, got, c.want)
+		}
+	}
+}
+
+// Eight years of random schedules, walked start by start.
+func TestNoTwoStartsComeCloserThanTheGap(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(13, seed))
+	zones := []string{"UTC", "Europe/Berlin", "Australia/Lord_Howe", "Africa/Cairo", "America/Havana", "Antarctica/Troll", "Africa/Casablanca"}
+	const want = 60
+	for done := 0; done < want; {
+		m, zone := randomModel(r), zones[r.IntN(len(zones))]
+		c, err := Parse(m.text, zone)
+		if err != nil || m.star[0] || m.star[1] {
+			continue
+		}
+		done++
+		gap, least := c.Gap(), int64(horizon)
+		last := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+		for first := true; ; first = false {
+			next, ok := c.NextAt(last)
+			if !ok || next.Year() > 2033 {
+				break
+			}
+			if !first {
+				least = min(least, next.Unix()-last.Unix())
+			}
+			last = next
+		}
+		if least < gap {
+			t.Errorf("%s %q: gap %d, but two starts are %d apart", zone, m.text, gap, least)
 		}
 	}
 }
