@@ -56,6 +56,9 @@ func envEffect(name, value string) effect {
 	return ""
 }
 
+// EnvForbidden reports whether the floor lets no job set a variable to a value.
+func EnvForbidden(name, value string) bool { return envEffect(name, value) == effectDeny }
+
 // gooseMode: one agent is told by a variable alone to ask, and left alone
 // approves everything.
 func gooseMode(value string) effect {

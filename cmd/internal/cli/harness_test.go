@@ -38,6 +38,7 @@ type bench struct {
 	out, err bytes.Buffer
 	asked    []string // what was shown on the terminal
 	answers  []string // what is typed there; nil: there is no terminal
+	typed    string   // standard input
 	platform Platform
 	daemon   []DaemonOptions
 }
@@ -59,7 +60,7 @@ func (b *bench) run(args ...string) int {
 	b.t.Helper()
 	b.out.Reset()
 	b.err.Reset()
-	streams := &ui.Streams{In: strings.NewReader(""), Out: &b.out, Err: &b.err}
+	streams := &ui.Streams{In: strings.NewReader(b.typed), Out: &b.out, Err: &b.err}
 	if b.answers != nil {
 		streams.Asks = true
 		streams.OpenTTY = func() (ui.Terminal, error) { return &typist{b}, nil }
@@ -71,6 +72,7 @@ func (b *bench) run(args ...string) int {
 			Folders: func(root string) (store.Dirs, error) { return store.RootDirs(root, os.Getuid()) },
 			Key:     func(context.Context, keysource.Source) (keysource.Signer, error) { return b.key, nil },
 			Probes:  func(context.Context, string) (doctor.Facts, error) { return b.site.facts, nil },
+			Zone:    func() string { return "Europe/Berlin" },
 			Daemon:  func(_ context.Context, o DaemonOptions) error { b.daemon = append(b.daemon, o); return nil },
 		}}
 	return b.app.Run(b.t.Context(), args)

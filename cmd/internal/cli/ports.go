@@ -31,6 +31,8 @@ type Ports struct {
 	// Trial makes a throw-away folder below root, or where no job reaches. Nil
 	// where nothing runs.
 	Trial func(root string) (*Trial, error)
+	// Zone is the name of the machine's time zone, "" when it has none.
+	Zone func() string
 	// Daemon runs the service until ctx ends.
 	Daemon func(ctx context.Context, o DaemonOptions) error
 }

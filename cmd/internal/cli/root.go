@@ -49,7 +49,7 @@ An auditor proves later what ran.`
 
 func ownerCommands(a *App) []*cobra.Command {
 	return []*cobra.Command{newInit(a), newAdd(a), newReplace(a), newRebind(a), newRemove(a), newEnable(a), newDisable(a),
-		newPlan(a), newSign(a), newApply(a)}
+		newPlan(a), newSign(a), newApply(a), newImportCrontab(a)}
 }
 
 func readingCommands(a *App) []*cobra.Command {

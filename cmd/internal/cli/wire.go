@@ -31,6 +31,7 @@ func Wire(version string, now func() time.Time) Ports {
 		Folders: w.folders,
 		Key:     func(ctx context.Context, s keysource.Source) (keysource.Signer, error) { return s.Open(ctx) },
 		Probes:  w.probes,
+		Zone:    examine.LocalZone,
 		Daemon:  w.daemonPort(),
 		Trial:   w.trialPort(),
 	}
