@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 
@@ -52,7 +51,8 @@ lines of root, a schedule that is not one, variables that no job sets (PATH, HOM
 LD_PRELOAD and others), and MAILTO, since notices are not built yet.
 
 Exit: 0 when everything was taken over, 3 when something is listed, 65 when no line
-of the text is one of a crontab, 5 when the folder exists.`
+of the text is one of a crontab or it has accounts without --system, 5 when the folder
+exists.`
 
 // importItem is what became of a line: a file, or a code and a hint.
 type importItem struct {
@@ -93,6 +93,9 @@ func (a *App) importCrontab(o importOptions, file string) error {
 	if err != nil {
 		return fileError(fmt.Errorf("read %q: %w", file, err), "split it into smaller crontabs")
 	}
+	if line := otherForm(o, table); line > 0 {
+		return fileError(fmt.Errorf("read %q: line %d names an account, as in the form of /etc/crontab", file, line), "read it with --system")
+	}
 	items := newImporter(o, raw).items(table)
 	if nothingReadable(items) {
 		return fileError(fmt.Errorf("read %q: no line of it is one of a crontab", file), "name a crontab, such as the output of crontab -l; one with accounts needs --system")
@@ -114,94 +117,20 @@ func (a *App) readCrontab(file string) ([]byte, error) {
 	return raw, nil
 }
 
+// otherForm is the first line that shows a user's crontab to be in the system form,
+// 0 for none. Then no line of it is read, since accounts would be taken for programs.
+func otherForm(o importOptions, table *crontab.Table) int {
+	for _, p := range table.Problems {
+		if p.Code == crontab.CodeUserField && !o.system {
+			return p.Line
+		}
+	}
+	return 0
+}
+
 // nothingReadable: neither an entry nor a line that is told from one.
 func nothingReadable(items []importItem) bool {
 	return !slices.ContainsFunc(items, func(i importItem) bool {
 		return i.Code != crontab.CodeNotALine && i.Code != crontab.CodeNotText && i.Code != string(jobspec.CodeScheduleInvalid)
 	})
-}
-
-func folderExists(dir string) error {
-	return ownError(codeFileProblem, jobspec.ClassConflict, "name a folder that does not exist yet: nothing is ever overwritten", "--out %q exists", dir)
-}
-
-// writeImported makes the folder with all files or not at all: they are written
-// beside it and appear under its name at once. They are for the caller alone, as a
-// crontab is, since commands hold passwords more often than they should.
-func writeImported(dir string, items []importItem) error {
-	if !slices.ContainsFunc(items, importItem.written) {
-		return nil
-	}
-	const hint = "name a folder below one that you may write to"
-	temp, err := os.MkdirTemp(filepath.Dir(dir), ".sbxcron-import-*")
-	if err != nil {
-		return fileError(err, hint)
-	}
-	defer os.RemoveAll(temp) // finds nothing where all went well
-	for _, i := range items {
-		if !i.written() {
-			continue
-		}
-		if err := writeNew(filepath.Join(temp, filepath.Base(i.File)), i.text, 0o600); err != nil {
-			return err
-		}
-	}
-	err = os.Rename(temp, dir)
-	switch {
-	case err == nil:
-		return nil
-	case isThere(dir):
-		return folderExists(dir)
-	}
-	return fileError(err, hint)
-}
-
-func isThere(path string) bool {
-	_, err := os.Lstat(path)
-	return err == nil
-}
-
-// printImported lists what was written, then by line what was not.
-func (a *App) printImported(o importOptions, table *crontab.Table, items []importItem) error {
-	listed := slices.ContainsFunc(items, func(i importItem) bool { return !i.written() })
-	if a.flags.json {
-		if err := a.items("import-crontab", items); err != nil {
-			return err
-		}
-	} else if err := a.printImportTable(items); err != nil {
-		return err
-	}
-	for _, n := range table.Notes {
-		a.say("note: %s", n)
-	}
-	if slices.ContainsFunc(items, importItem.written) {
-		a.say("nothing is signed; read each file, then: sbxcron add -f %s", shellWord(filepath.Join(o.out, "NAME.toml")))
-	}
-	if listed {
-		return exitStatus(jobspec.ClassProblems.Exit())
-	}
-	return nil
-}
-
-func (a *App) printImportTable(items []importItem) error {
-	t := a.UI.Table("LINE", "JOB", "SCHEDULE", "TIMEZONE", "FILE")
-	n := 0
-	for _, i := range items {
-		if i.written() {
-			n++
-			t.Row(fmt.Sprint(i.Line), string(i.Name), i.draft.Cron, i.draft.Timezone, i.File)
-		}
-	}
-	if n > 0 {
-		if _, err := t.WriteTo(a.UI.Out); err != nil {
-			return err
-		}
-	}
-	for _, i := range items {
-		if !i.written() {
-			a.line("line %d: %s: %s", i.Line, i.Code, i.Detail)
-			a.line("  hint: %s", i.Hint)
-		}
-	}
-	return nil
 }

@@ -181,6 +181,9 @@ func TestTheSystemFormNamesTheAccountAndRefusesRoot(t *testing.T) {
 	if i.status != 3 || i.drafts["x"].RunAs != "reports" || len(i.items) != 2 || i.items[1].Code != string(jobspec.CodeRunAsForbidden) || !strings.Contains(i.items[1].Detail, "root") {
 		t.Errorf("exit %d, %+v", i.status, i.items)
 	}
+	if i := importOf(t, "0 1 * * * reports /bin/x\n0 2 * * * root /bin/y\n"); i.status != 65 || !strings.Contains(i.errorDoc().Help, "--system") || isThere(i.out) {
+		t.Errorf("accounts were taken for programs: exit %d, %+v", i.status, i.items)
+	}
 	if i := importOf(t, "@daily /bin/x\n"); i.drafts["x"].RunAs != "" {
 		t.Errorf("an account that nobody named: %+v", i.drafts["x"])
 	}
