@@ -21,6 +21,10 @@
 // Slots that fall on one instant come together in one Due. Next always answers
 // with a later instant, or says that none comes within nine years.
 //
+// What is allowed and may surprise is told as a Warning: a step whose last interval
+// is shorter, two restricted day fields, a month without the day, a date that
+// never comes, a zone's old or turned name; Apart says how close starts may come.
+//
 // It refuses, by name and with a hint, everything that other schedulers read in
 // more than one way: six fields, L W # H ? ~, @reboot, @every, wrap-around
 // ranges, a step after a single value, steps that never step, zone prefixes,

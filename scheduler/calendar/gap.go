@@ -11,19 +11,34 @@ const gapDays = 9 * 366
 func (p *cronRule) gap(loc *time.Location) int64 {
 	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 	least, first, last := p.inDay()
+	least = min(least, p.gapOfDays(from, least, first, last))
+	for now := periodAt(loc, from); now.end < from+gapDays*daySeconds && least > minuteSeconds; {
+		then := now.after(loc)
+		if now.offset != then.offset { // else a cut at the turn of the year
+			least = min(least, p.gapAround(loc, now.end, least))
+		}
+		now = then
+	}
+	return least
+}
+
+// gapOfDays is the least distance from the last minute of a matching day to the
+// first of the next one. It stops at what cannot matter any more.
+func (p *cronRule) gapOfDays(from, least, first, last int64) int64 {
+	neighbours := daySeconds - last + first
+	if least <= neighbours {
+		return least
+	}
 	before := int64(-1)
-	for day := int64(0); day < gapDays && least > minuteSeconds; day++ {
+	for day := int64(0); day < gapDays && least > neighbours; day++ {
 		t := time.Unix(from+day*daySeconds, 0).UTC()
 		if !p.day(t.Day(), t.Month(), int(t.Weekday())) {
 			continue
 		}
 		if before >= 0 {
-			least = min(least, (day-before)*daySeconds-last+first)
+			least = min(least, (day-before-1)*daySeconds+neighbours)
 		}
 		before = day
-	}
-	for at := periodAt(loc, from).end; at < from+gapDays*daySeconds && least > minuteSeconds; at = periodAt(loc, at).end {
-		least = min(least, p.gapAround(loc, at))
 	}
 	return least
 }
@@ -47,13 +62,13 @@ func (p *cronRule) inDay() (least, first, last int64) {
 
 // gapAround measures the distances that a change of offset has a part in: from
 // the last due before it to the first after it, and on to the second, since the
-// first may be one that the clocks skipped. All others are those of a plain day.
-func (p *cronRule) gapAround(loc *time.Location, at int64) int64 {
-	least := int64(horizon)
-	before, known := p.lastBefore(loc, at)
+// first may be one that the clocks skipped. All others are those of plain days,
+// and what lies further away than the least of those cannot be nearer.
+func (p *cronRule) gapAround(loc *time.Location, at, least int64) int64 {
+	before, known := p.lastBefore(loc, at, least)
 	after := at - 1
 	for range 2 {
-		d, ok := p.next(loc, after, at+2*daySeconds)
+		d, ok := p.next(loc, after, at+2*least)
 		if !ok {
 			break
 		}
@@ -65,16 +80,11 @@ func (p *cronRule) gapAround(loc *time.Location, at int64) int64 {
 	return least
 }
 
-// lastBefore is the last due before an instant, within two days.
-func (p *cronRule) lastBefore(loc *time.Location, at int64) (last due, ok bool) {
-	for _, back := range []int64{hourSeconds, daySeconds, 2 * daySeconds} {
-		d, found := p.next(loc, at-back-1, at-1)
-		for ; found; d, found = p.next(loc, d.at, at-1) {
-			last, ok = d, true
-		}
-		if ok {
-			return last, true
-		}
+// lastBefore is the last due before an instant, within so many seconds.
+func (p *cronRule) lastBefore(loc *time.Location, at, within int64) (last due, ok bool) {
+	d, found := p.next(loc, at-within-1, at-1)
+	for ; found; d, found = p.next(loc, d.at, at-1) {
+		last, ok = d, true
 	}
-	return due{}, false
+	return last, ok
 }

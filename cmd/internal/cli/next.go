@@ -75,6 +75,9 @@ func (a *App) nextOfExpr(o nextOptions, from time.Time) error {
 		from = a.Now()
 	}
 	a.say("%s", c)
+	if apart := c.Apart(); apart != "" {
+		a.say("%s", apart)
+	}
 	for _, w := range c.Warnings() {
 		a.say("note: %s", w)
 	}
