@@ -64,6 +64,16 @@ func (m *model) fill(f, lo, hi, step int) {
 	}
 }
 
+func (m *model) count(f int) int {
+	n := 0
+	for _, in := range m.set[f] {
+		if in {
+			n++
+		}
+	}
+	return n
+}
+
 func soak() bool { return os.Getenv("SBXCRON_TEST_SOAK") == "1" }
 
 // zoneFiles are all zones of the embedded archive, by the archive's own list.
@@ -195,10 +205,12 @@ func TestNextAgreesWithAClockThatIsWatchedForYears(t *testing.T) {
 		specs = 24
 	}
 	var n tally
-	for _, zone := range []string{"Australia/Lord_Howe", "Africa/Cairo", "Asia/Beirut", "America/Santiago", "America/Havana", "Pacific/Apia",
-		"Antarctica/Troll", "Africa/Casablanca", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "UTC"} {
+	named := []string{"Australia/Lord_Howe", "Africa/Cairo", "Asia/Beirut", "America/Santiago", "America/Havana", "Pacific/Apia",
+		"Antarctica/Troll", "Africa/Casablanca", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "UTC"}
+	once := named[r.IntN(len(named))] // seven years in CI
+	for _, zone := range named {
 		for _, years := range [][2]int{{2011, 2012}, {2024, 2030}} {
-			if years[0] == 2024 && !soak() && r.IntN(3) > 0 {
+			if years[0] == 2024 && !soak() && zone != once {
 				continue
 			}
 			at, offset := files[zone].changesIn(years[0], years[1])
@@ -206,8 +218,8 @@ func TestNextAgreesWithAClockThatIsWatchedForYears(t *testing.T) {
 			n.zones++
 			for done := 0; done < specs; {
 				m := randomModel(r)
-				if m.star[0] && !soak() {
-					continue // millions of minutes
+				if daily := m.count(0) * m.count(1); daily > 200 || daily > 24 && !soak() {
+					continue // millions of firings
 				}
 				if c, err := Parse(m.text, zone); err == nil {
 					compare(t, r, &n, c, &w, &m)

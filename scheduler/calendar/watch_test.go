@@ -21,7 +21,7 @@ type firing struct {
 
 // newWatch looks at a zone's clock from one minute on, for so many minutes.
 func newWatch(at, offset []int64, start int64, minutes int) watch {
-	w := watch{start: start, days: map[int64]date{}}
+	w := watch{start: start, civil: make([]int64, 0, minutes), again: make([]bool, 0, minutes), days: map[int64]date{}}
 	highest, change := int64(-1<<62), 0
 	for i := range minutes {
 		now := start + int64(i)*60
