@@ -29,6 +29,7 @@ func newWalker(t *testing.T) walker {
 	h := newHouse(t)
 	dir := h.script("ws", canary)
 	w := walker{h.ship(), dir}
+	h.put(filepath.Join(h.dir, "crontab"), "* * * * * "+filepath.Join(dir, "job.sh")+"\n", 0o644)
 	h.policyFile(w.policy())
 	h.add("job", dir, "workspace", "./job.sh")
 	return w
@@ -112,6 +113,9 @@ func TestWalkOfFlagsAndJobKeysStartsNothing(t *testing.T) {
 	if len(jobs) < 10 {
 		t.Errorf("only %d jobs were accepted: the walk shows little", len(jobs))
 	}
+	if made, err := filepath.Glob(filepath.Join(w.h.dir, "flag-*", "job.toml")); err != nil || len(made) == 0 {
+		t.Errorf("no crontab was imported: %v", err)
+	}
 	for _, c := range machines() {
 		s := w.under(c, nil)
 		s.ready()
@@ -157,6 +161,8 @@ func flagLine(c *cobra.Command, f *pflag.Flag, word, name, dir string) []string 
 			name = "job"
 		}
 		return append(args, name, "--schedule", "@yearly", "--cwd", dir, "--tier", "workspace", "--yes", set, "--", "./job.sh")
+	case c.Name() == "import-crontab":
+		args = append(args, "crontab", "--out", name)
 	case len(words) > 1 && words[1] == "NAME":
 		args = append(args, "job")
 	case len(words) > 1 && strings.ToUpper(words[1]) == words[1]:
