@@ -16,7 +16,7 @@ demo:
 
 test:
 	@sh .ci/setup test
-	$(GO) test -race -timeout 20m $(TESTFLAGS) ./...
+	$(GO) test -race -timeout 24m $(TESTFLAGS) ./...
 
 build:
 	@mkdir -p bin
