@@ -4,6 +4,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -197,7 +198,13 @@ func TestEachSlotHasExactlyOneFinalRowThroughCrashesAndClocks(t *testing.T) {
 		inWorld(t, "2026-10-24T20:00:10Z", func(w *world) {
 			r := rand.New(rand.NewPCG(1, seed))
 			w.maxParallel = 1 + r.IntN(3)
-			payload := w.lasting(func() time.Duration { return time.Duration(r.IntN(200)) * time.Second })
+			var mu sync.Mutex // payloads end side by side
+			spans := rand.New(rand.NewPCG(2, seed))
+			payload := w.lasting(func() time.Duration {
+				mu.Lock()
+				defer mu.Unlock()
+				return time.Duration(spans.IntN(200)) * time.Second
+			})
 			w.box.Payload = payload
 			entries := []scheduler.Entry{
 				w.job("minute", "* * * * *", "Europe/Berlin"), w.job("five", "*/5 * * * *", "UTC"),

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
+	"sync"
 
 	bolt "go.etcd.io/bbolt"
 
@@ -42,6 +44,7 @@ type Runs struct {
 	boot    string
 	db      *bolt.DB
 	damage  error
+	adding  sync.Mutex // one Add at a time: each begins where the last one ended
 }
 
 // OpenRuns opens the index over h and brings it up to date. It is built anew
@@ -184,6 +187,16 @@ func nextLeaf(meta *bolt.Bucket) int64 {
 // CatchUp indexes what the ledger has beyond the index. Damage in the ledger
 // ends it without an error; see Damage.
 func (r *Runs) CatchUp() error {
+	r.adding.Lock()
+	defer r.adding.Unlock()
+	return r.catchUp(math.MaxInt64)
+}
+
+// errReached ends a scan where it was to end.
+var errReached = errors.New("the scan has reached its end")
+
+// catchUp is CatchUp up to a leaf: what comes after it may be half written yet.
+func (r *Runs) catchUp(last int64) error {
 	var next int64
 	if err := r.view(func(tx *bolt.Tx) error {
 		next = nextLeaf(tx.Bucket([]byte(metaBucket)))
@@ -193,7 +206,13 @@ func (r *Runs) CatchUp() error {
 	}
 	var batch []Leaf
 	err := r.history.Scan(next, func(l Leaf) error {
+		if l.Index > last {
+			return errReached
+		}
 		batch = append(batch, l)
+		if l.Index == last {
+			return errReached
+		}
 		if len(batch) < indexBatch {
 			return nil
 		}
@@ -201,7 +220,10 @@ func (r *Runs) CatchUp() error {
 		batch = nil
 		return err
 	})
-	if errors.As(err, new(*LedgerError)) {
+	switch {
+	case errors.Is(err, errReached):
+		err = nil
+	case errors.As(err, new(*LedgerError)):
 		r.damage, err = err, nil
 	}
 	return errors.Join(err, r.index(batch))
@@ -210,7 +232,9 @@ func (r *Runs) CatchUp() error {
 // Damage says where in the ledger the index ends, or is nil.
 func (r *Runs) Damage() error { return r.damage }
 
-// Add indexes leaves that were just appended, the first at index first.
+// Add indexes leaves that were just appended, the first at index first. Calls may
+// come in another order than the appends: whoever comes early takes what lies
+// before it from the ledger, and whoever comes late finds its leaves indexed.
 func (r *Runs) Add(first int64, leaves ...*record.Leaf) error {
 	batch := make([]Leaf, 0, len(leaves))
 	for i, leaf := range leaves {
@@ -220,9 +244,11 @@ func (r *Runs) Add(first int64, leaves ...*record.Leaf) error {
 		}
 		batch = append(batch, Leaf{Index: first + int64(i), Line: line, Leaf: leaf})
 	}
+	r.adding.Lock()
+	defer r.adding.Unlock()
 	err := r.index(batch)
 	if errors.Is(err, errGap) {
-		return r.CatchUp()
+		return r.catchUp(first + int64(len(leaves)) - 1)
 	}
 	return err
 }

@@ -3,6 +3,7 @@ package store_test
 import (
 	"fmt"
 	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -114,6 +115,28 @@ func TestRebuiltIndexEqualsTheOneThatGrew(t *testing.T) {
 	}
 	if len(want) < 200 {
 		t.Errorf("the story has only %d lines", len(want))
+	}
+}
+
+// Appends are in order, but whoever appended first may add last.
+func TestLeavesAreIndexedInWhateverOrderTheyAreAdded(t *testing.T) {
+	d := storetest.Dirs(t)
+	l, r := index(t, d, "boot1")
+	defer r.Close()
+	var wg sync.WaitGroup
+	for _, leaf := range story(120) {
+		first := appendLeaves(t, l, leaf)
+		wg.Go(func() {
+			if err := r.Add(first, leaf); err != nil {
+				t.Errorf("leaf %d: %v", first, err)
+			}
+		})
+	}
+	wg.Wait()
+	got := dump(t, r)
+	must(t, r.CatchUp())
+	if diff := cmp.Diff(dump(t, r), got); diff != "" {
+		t.Error(diff)
 	}
 }
 
