@@ -14,25 +14,31 @@ import (
 
 var update = flag.Bool("update", false, "write the golden files")
 
+// matchesGolden compares the text of a program with the file that holds it.
+func matchesGolden(t *testing.T, a Arch, name string, p Program) {
+	t.Helper()
+	golden := filepath.Join("..", "..", "testdata", "golden", "runner", name+"_"+string(a)+".txt")
+	if *update {
+		if err := os.WriteFile(golden, []byte(a.Dump(p)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := a.Dump(p); got != string(want) {
+		t.Errorf("%s: the program is not the one in %s; look at it and run with -update", a, golden)
+	}
+}
+
 func TestFilterMatchesItsGoldenText(t *testing.T) {
 	for _, a := range []Arch{AMD64, ARM64} {
 		p, err := Filter(a)
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden := filepath.Join("..", "..", "testdata", "golden", "runner", "seccomp_"+string(a)+".txt")
-		if *update {
-			if err := os.WriteFile(golden, []byte(a.Dump(p)), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := a.Dump(p); got != string(want) {
-			t.Errorf("%s: the program is not the one in %s; look at it and run with -update", a, golden)
-		}
+		matchesGolden(t, a, "seccomp", p)
 	}
 }
 

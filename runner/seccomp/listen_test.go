@@ -1,10 +1,6 @@
 package seccomp
 
-import (
-	"os"
-	"path/filepath"
-	"testing"
-)
+import "testing"
 
 func TestListenerMatchesItsGoldenText(t *testing.T) {
 	for _, a := range []Arch{AMD64, ARM64} {
@@ -12,19 +8,7 @@ func TestListenerMatchesItsGoldenText(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		golden := filepath.Join("..", "..", "testdata", "golden", "runner", "listener_"+string(a)+".txt")
-		if *update {
-			if err := os.WriteFile(golden, []byte(a.Dump(p)), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := a.Dump(p); got != string(want) {
-			t.Errorf("%s: the program is not the one in %s; look at it and run with -update", a, golden)
-		}
+		matchesGolden(t, a, "listener", p)
 	}
 	if p, err := Listener("riscv64"); err == nil || p != nil {
 		t.Errorf("an unknown architecture: %d instructions, %v", len(p), err)
