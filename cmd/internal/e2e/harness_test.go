@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -19,6 +18,7 @@ import (
 	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/cmd/internal/client"
 )
 
 // jobUser is the account that jobs run as when the tests run as root.
@@ -36,7 +36,7 @@ type house struct {
 	env  []string
 	wrap []string // a program that starts every command, in a place of its own
 	args []string // flags of the service
-	exe  string   // the program; "": this binary
+	exe  string   // the program; "": commandLine for commands, this binary for the service
 }
 
 // newHouse makes an installation with an owner "alice".
@@ -130,8 +130,12 @@ const noRaceWait = "GORACE=atexit_sleep_ms=0"
 // command is one call of the program, not started.
 func (h *house) command(env []string, args ...string) *exec.Cmd {
 	exe := h.exe
-	if exe == "" {
-		exe = "/proc/" + strconv.Itoa(os.Getpid()) + "/exe"
+	switch {
+	case exe != "":
+	case len(args) > 0 && args[0] == "daemon":
+		exe = own()
+	default:
+		exe = commandLine()
 	}
 	call := append(append(slices.Clone(h.wrap), exe, "--root", h.root), args...)
 	cmd := exec.Command(call[0], call[1:]...)
@@ -295,12 +299,26 @@ func (s *service) ready() {
 		if s.ended() {
 			s.h.t.Fatalf("the service ended: %s", s.log)
 		}
-		r := s.h.run("status", "--json")
-		if strings.Contains(r.out, `"service":true`) {
+		if s.reachable() {
 			return
 		}
 	}
 	s.h.t.Fatalf("the service does not answer: %s", s.log)
+}
+
+// reachable asks whether the service answers, without a process for it where the
+// tests see the socket as its commands do.
+func (s *service) reachable() bool {
+	if len(s.h.wrap) > 0 {
+		return strings.Contains(s.h.run("status", "--json").out, `"service":true`)
+	}
+	c, err := client.Dial(s.h.t.Context(), s.h.dirs().Socket(), os.Getuid())
+	if err != nil {
+		return false
+	}
+	defer c.Close()
+	status, err := c.Status(s.h.t.Context())
+	return err == nil && status.Service
 }
 
 func (s *service) ended() bool {

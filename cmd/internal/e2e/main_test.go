@@ -50,7 +50,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(envMain) == "1" {
 		os.Exit(program())
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	programs.remove()
+	os.Exit(status)
 }
 
 // program is main of sbxcron with this file's clock and steps.

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
 	"github.com/sbxcron/sbxcron/jobspec/jobtoml"
@@ -261,9 +262,10 @@ func (w walker) daemonFlags(c condition) {
 // answers waits until the service answers or has ended.
 func (s *service) answers() bool {
 	for !s.ended() {
-		if r := s.h.run("status", "--json"); strings.Contains(r.out, `"service":true`) {
+		if s.reachable() {
 			return true
 		}
+		time.Sleep(10 * time.Millisecond)
 	}
 	return false
 }
