@@ -20,6 +20,18 @@ const maxDenials = 31
 // otherDenials is the target of those beyond that.
 const otherDenials = "and others"
 
+// Attempt is one thing that a job tried and was stopped at, Count times.
+type Attempt struct {
+	Code   jobspec.Code
+	Target string
+	Count  int64
+	// Rule names what said no where that is one of several, "" otherwise.
+	Rule string
+	// Expected marks what ordinary programs try without being asked to; Rule then
+	// names the entry of the table that says so.
+	Expected bool
+}
+
 // Denials collects what one run was stopped at, and says when the run must end.
 // A denial that the owner expects is stopped and recorded like any other; it
 // only does not count against the run. It may be used by many goroutines.
@@ -38,36 +50,48 @@ func NewDenials(rules jobspec.DenialRules, now func() time.Time) *Denials {
 	return &Denials{rules: rules, now: now}
 }
 
-// Observed notes a denial that one of our own mechanisms saw, count times, and
-// returns the code to end the run with, "" while it may go on.
-func (d *Denials) Observed(code jobspec.Code, target string, count int64) jobspec.Code {
+// Observed notes a denial that one of our own mechanisms saw and returns the code
+// to end the run with, "" while it may go on.
+func (d *Denials) Observed(a Attempt) jobspec.Code {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	x := d.find(code, target)
-	x.Count += count
+	x := d.find(a)
+	x.Count += a.Count
 	if !x.Expected {
-		d.unexpected += count
+		d.unexpected += a.Count
 		d.judge(*x)
 	}
 	return d.ended.Code
 }
 
 // find returns the entry of a denial, and makes it if need be: of its own while
-// there is room or the owner expects it, else the one for all others. The caller
-// holds mu.
-func (d *Denials) find(code jobspec.Code, target string) *record.Denial {
-	same := func(x record.Denial) bool { return x.Code == code && x.Target == target }
-	i := slices.IndexFunc(d.list, same)
-	expected := slices.Contains(d.rules.Expected, jobspec.ExpectedDenial{Code: code, Target: target})
-	if i < 0 && !expected && len(d.list) >= maxDenials {
-		target = otherDenials
+// there is room or it is expected, else the one for all others. What is expected
+// is bounded by the tables that expect it. The caller holds mu.
+func (d *Denials) find(a Attempt) *record.Denial {
+	expected := a.Expected || slices.Contains(d.rules.Expected, jobspec.ExpectedDenial{Code: a.Code, Target: a.Target})
+	i := slices.IndexFunc(d.list, func(x record.Denial) bool {
+		return x.Code == a.Code && x.Target == a.Target && x.Rule == a.Rule && x.Expected == expected
+	})
+	if i < 0 && !expected && d.different() >= maxDenials {
+		a.Target, a.Rule = otherDenials, ""
 		i = slices.IndexFunc(d.list, func(x record.Denial) bool { return x.Target == otherDenials })
 	}
 	if i < 0 {
 		i = len(d.list)
-		d.list = append(d.list, record.Denial{Code: code, Target: target, Certainty: "observed", FirstAt: record.Stamp(d.now()), Expected: expected})
+		d.list = append(d.list, record.Denial{Code: a.Code, Target: a.Target, Certainty: "observed", FirstAt: record.Stamp(d.now()), Expected: expected, Rule: a.Rule})
 	}
 	return &d.list[i]
+}
+
+// different counts the denials that nobody expected. The caller holds mu.
+func (d *Denials) different() int {
+	n := 0
+	for _, x := range d.list {
+		if !x.Expected {
+			n++
+		}
+	}
+	return n
 }
 
 // judge applies the rules after one more unexpected denial. The caller holds mu.

@@ -26,7 +26,7 @@ func TestUnexpectedDenialsDecideTheOutcome(t *testing.T) {
 		"expected, and fails": {"sudo id", record.OutcomeFailed, record.OutcomeFailed},
 	} {
 		d := NewDenials(expect, noon)
-		if why := d.Observed(jobspec.CodeEscSudo, tc.target, 2); why != "" {
+		if why := d.Observed(Attempt{Code: jobspec.CodeEscSudo, Target: tc.target, Count: 2}); why != "" {
 			t.Errorf("%s: ended for %s", name, why)
 		}
 		end := record.End{Outcome: tc.was}
@@ -41,7 +41,7 @@ func TestRulesEndARunAndSayWhy(t *testing.T) {
 	tries := func(rules jobspec.DenialRules, n int, target func(int) string) (int, *Denials) {
 		d := NewDenials(rules, noon)
 		for i := 1; i <= n; i++ {
-			if d.Observed(jobspec.CodeEscSudo, target(i), 1) != "" {
+			if d.Observed(Attempt{Code: jobspec.CodeEscSudo, Target: target(i), Count: 1}) != "" {
 				return i, d
 			}
 		}
@@ -76,11 +76,11 @@ func TestRulesEndARunAndSayWhy(t *testing.T) {
 func TestExpectedDenialsNeverEndARun(t *testing.T) {
 	d := NewDenials(jobspec.DenialRules{OnDenial: "kill", Max: 1, Expected: []jobspec.ExpectedDenial{{Code: jobspec.CodeEscSudo, Target: "sudo"}}}, noon)
 	for range 1000 {
-		if why := d.Observed(jobspec.CodeEscSudo, "sudo", 1); why != "" {
+		if why := d.Observed(Attempt{Code: jobspec.CodeEscSudo, Target: "sudo", Count: 1}); why != "" {
 			t.Fatalf("ended for %s", why)
 		}
 	}
-	if why := d.Observed(jobspec.CodeEscSu, "sudo", 1); why != jobspec.CodeDenialKilled {
+	if why := d.Observed(Attempt{Code: jobspec.CodeEscSu, Target: "sudo", Count: 1}); why != jobspec.CodeDenialKilled {
 		t.Errorf("the same target with another code: %q", why)
 	}
 }

@@ -23,6 +23,9 @@ const (
 	filterWaitKillable = 0x20
 )
 
+// Opens is which socket families exist for the job.
+func (b *Blueprint) Opens() seccomp.Opens { return seccomp.Opens{} }
+
 // listener puts the second filter in force, waits until its listener was taken
 // and closes its own descriptor of it. Then it measures that opens are answered:
 // a name that does not exist opens, as a file of the sandbox's own that is as

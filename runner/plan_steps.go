@@ -93,7 +93,7 @@ func (p *Plan) Steps(m Machine) (*stub.Table, error) {
 	if m.LandlockABI < LandlockFloor {
 		return nil, refuse(jobspec.CodeSbxFeatureMissing, "landlock", "landlock ABI %d, at least %d is needed", m.LandlockABI, LandlockFloor)
 	}
-	filter, err := seccomp.Filter(m.Arch)
+	filter, err := seccomp.Filter(m.Arch, p.b.Opens())
 	if err != nil {
 		return nil, fmt.Errorf("compile plan: %w", err)
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/witness"
 )
 
@@ -57,7 +58,7 @@ func (r *run) readResult(end *record.End) string {
 			why = e.Target
 			return
 		}
-		r.denials.Observed(e.Code, e.Target, e.Count)
+		r.denials.Observed(runner.Attempt{Code: e.Code, Target: e.Target, Count: e.Count})
 	}); err != nil {
 		return err.Error()
 	}

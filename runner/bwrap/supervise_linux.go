@@ -21,7 +21,7 @@ func (b *Backend) startSupervisor(p *runner.Blueprint) (*supervise.Helper, error
 	if len(p.Names) == 0 {
 		return nil, nil
 	}
-	h, err := supervise.Start(p.Names, func(argv []string, files []*os.File) (*os.Process, error) {
+	h, err := supervise.Start(func(argv []string, files []*os.File) (*os.Process, error) {
 		return b.spawn.self(argv, files, credential(p.Account))
 	})
 	if err != nil {
@@ -42,7 +42,7 @@ func (r *run) handOver(initPID int, until time.Time) error {
 		return err
 	}
 	r.payload = payload // before anybody can want to kill it
-	err = r.helper.Take(pid, payload, until, r.noteDrift)
+	err = r.helper.Take(pid, payload, supervise.Config{Names: r.p.Names}, until, r.note)
 	var no *supervise.Error
 	switch {
 	case errors.As(err, &no) && no.Moved:
@@ -60,10 +60,9 @@ func (r *run) handOver(initPID int, until time.Time) error {
 	return nil
 }
 
-// noteDrift notes that a bound name was executed when it meant other bytes, and
-// was refused.
-func (r *run) noteDrift(path string) {
-	if why := r.denials.Observed(jobspec.CodeDriftScript, path, 1); why != "" {
+// note notes what the supervisor refused, and ends the run where the rules say so.
+func (r *run) note(e supervise.Event) {
+	if why := r.denials.Observed(e); why != "" {
 		r.Kill(why)
 	}
 }

@@ -128,7 +128,7 @@ func (r *run) hearEvents() error {
 		<-watched
 	}()
 	return w.each(func(e witness.Event) {
-		if why := r.denials.Observed(e.Code, e.Target, e.Count); why != "" {
+		if why := r.denials.Observed(runner.Attempt{Code: e.Code, Target: e.Target, Count: e.Count}); why != "" {
 			r.Kill(why)
 		}
 	})

@@ -2,7 +2,7 @@
 //
 // It promises a program, as data, for amd64 and arm64: another architecture's
 // calls kill the process; x32, clone3, io_uring, openat2 and calls younger than
-// this list do not exist; sockets of every family, namespaces, mounts, tracing,
+// this list do not exist; sockets of every family that was not opened for the run, namespaces, mounts, tracing,
 // keys, modules, clocks and set-id bits are refused with EPERM. Arguments are
 // compared in their low 32 bits where the kernel reads an int, so that bits
 // above cannot hide a value (seccomp(2), NOTES).

@@ -8,9 +8,15 @@ const (
 	auditARM64 = 0xc00000b7
 )
 
+// Opens says which families of sockets exist for a job. The zero value is none.
+type Opens struct {
+	Inet bool `json:"inet,omitempty"` // IPv4 and IPv6: streams and datagrams
+	Unix bool `json:"unix,omitempty"` // local streams
+}
+
 // Filter makes the program for an architecture. An architecture without known
 // numbers is an error, never an empty program.
-func Filter(a Arch) (Program, error) {
+func Filter(a Arch, o Opens) (Program, error) {
 	p, err := a.head()
 	if err != nil {
 		return nil, err
@@ -18,7 +24,7 @@ func Filter(a Arch) (Program, error) {
 	p = append(p,
 		Instruction{opJGE, 0, 1, newestReviewed + 1}, // x32 calls too: their numbers begin at 0x40000000
 		Instruction{opRet, 0, 0, uint32(ENOSYS)})
-	return a.finish(p, rules())
+	return a.finish(p, rules(o))
 }
 
 // head kills foreign architectures and leaves the call's number in A.

@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -34,7 +35,7 @@ func matchesGolden(t *testing.T, a Arch, name string, p Program) {
 
 func TestFilterMatchesItsGoldenText(t *testing.T) {
 	for _, a := range []Arch{AMD64, ARM64} {
-		p, err := Filter(a)
+		p, err := Filter(a, Opens{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -44,7 +45,7 @@ func TestFilterMatchesItsGoldenText(t *testing.T) {
 
 func TestFilterOfAnUnknownArchitectureIsRefused(t *testing.T) {
 	for _, a := range []Arch{"", "386", "riscv64", "AMD64"} {
-		if p, err := Filter(a); err == nil || p != nil {
+		if p, err := Filter(a, Opens{}); err == nil || p != nil {
 			t.Errorf("%q: %d instructions, %v", a, len(p), err)
 		}
 	}
@@ -171,9 +172,62 @@ func TestFilterAnswersAsTheTableSays(t *testing.T) {
 	}
 }
 
+// Which sockets exist is one row for each that matters: the families of a run
+// that opened none, one or both.
+func TestOnlyOpenedFamiliesOfSocketsExist(t *testing.T) {
+	none, inet, local, both := Opens{}, Opens{Inet: true}, Opens{Unix: true}, Opens{Inet: true, Unix: true}
+	for _, tc := range []struct {
+		what   string
+		args   [6]uint64
+		exists []Opens
+	}{
+		{"local stream", [6]uint64{1, 1}, []Opens{local, both}},
+		{"local stream with flags", [6]uint64{1, 0x80801}, []Opens{local, both}},
+		{"local stream, high bits", [6]uint64{high | 1, high | 1}, []Opens{local, both}},
+		{"local packets", [6]uint64{1, 5}, []Opens{local, both}},
+		{"local datagrams", [6]uint64{1, 2}, nil},
+		{"local raw, which is datagrams", [6]uint64{1, 3}, nil},
+		{"tcp", [6]uint64{2, 1, 6}, []Opens{inet, both}},
+		{"tcp over 6, by default", [6]uint64{10, 0x80801, 0}, []Opens{inet, both}},
+		{"udp", [6]uint64{2, 0x80002, 17}, []Opens{inet, both}},
+		{"udp over 6, high bits", [6]uint64{high | 10, high | 2, high | 17}, []Opens{inet, both}},
+		{"multipath tcp", [6]uint64{2, 1, 262}, nil},
+		{"sctp", [6]uint64{2, 1, 132}, nil},
+		{"ping", [6]uint64{2, 2, 1}, nil},
+		{"raw", [6]uint64{2, 3, 255}, nil},
+		{"raw over 6", [6]uint64{10, 3, 58}, nil},
+		{"packets over 4", [6]uint64{2, 5, 0}, nil},
+		{"netlink", [6]uint64{16, 3}, nil},
+		{"packet", [6]uint64{17, 3}, nil},
+		{"vsock", [6]uint64{40, 1}, nil},
+		{"alg", [6]uint64{38, 5}, nil},
+		{"none", [6]uint64{0, 1}, nil},
+	} {
+		for _, a := range []Arch{AMD64, ARM64} {
+			nr, err := a.Number("socket")
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, o := range []Opens{none, inet, local, both} {
+				p, err := Filter(a, o)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := EPERM
+				if slices.Contains(tc.exists, o) {
+					want = Allow
+				}
+				if got, err := emulate(p, call{nr: nr, arch: a.audit(), args: tc.args}); err != nil || got != want {
+					t.Errorf("%s, %s of %+v: %s (%v), want %s", a, tc.what, o, got, err, want)
+				}
+			}
+		}
+	}
+}
+
 func expect(t *testing.T, a Arch, c call, want Action, name string) {
 	t.Helper()
-	p, err := Filter(a)
+	p, err := Filter(a, Opens{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -198,7 +252,7 @@ func TestForeignArchitecturesAreKilledAndUnknownNumbersDoNotExist(t *testing.T) 
 // Jumps are 8 bits and forward only; the kernel takes at most 4096 instructions.
 func TestFilterIsAcceptableToTheKernel(t *testing.T) {
 	for _, a := range []Arch{AMD64, ARM64} {
-		p, err := Filter(a)
+		p, err := Filter(a, Opens{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -216,7 +270,7 @@ func TestFilterIsAcceptableToTheKernel(t *testing.T) {
 
 // Each call of the list is one that the number table knows on some architecture.
 func TestRulesNameListedCalls(t *testing.T) {
-	for _, r := range rules() {
+	for _, r := range rules(Opens{}) {
 		if !AMD64.has(r.call) && !ARM64.has(r.call) {
 			t.Errorf("rule for %q, which no architecture has", r.call)
 		}

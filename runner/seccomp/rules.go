@@ -37,19 +37,25 @@ const (
 	tiocsti       = 0x5412 // types into the terminal of whoever reads it next
 	tioclinux     = 0x541c // pastes into a console
 	afUnix        = 1
+	afInet        = 2
+	afInet6       = 10
+	protoTCP      = 6
+	protoUDP      = 17
 	sockStream    = 1
+	sockDgram     = 2
 	sockSeqpacket = 5
 	sockTypeMask  = 0xf
 	queryPersona  = 0xffffffff // personality(2): only asks
 )
 
 // rules is the whole filter as data, in the order of the program.
-func rules() []rule {
+func rules(o Opens) []rule {
 	var all []rule
 	all = append(all, always(ENOSYS, absentCalls()...)...)
 	for _, family := range [][]string{mountCalls(), namespaceCalls(), kernelCalls(), processCalls(), memoryCalls()} {
 		all = append(all, always(EPERM, family...)...)
 	}
+	all = append(all, socketRules(o)...)
 	all = append(all, argumentRules()...)
 	return append(all, setIDRules()...)
 }
@@ -100,13 +106,34 @@ func memoryCalls() []string {
 		"migrate_pages", "move_pages"}
 }
 
-// argumentRules look at flags. socket has no family that a job may make, so it
-// needs no test. socketpair makes connected local pairs only: a datagram socket
-// could still send to any address that it names.
+// socketRules leave the families that exist. Of IPv4 and IPv6 these are streams
+// and datagrams of the usual protocols: multipath TCP is not covered by landlock.
+// Local sockets are streams only: a datagram can be sent to any address that it
+// names, behind a pointer where no filter looks.
+func socketRules(o Opens) []rule {
+	family := func(op op, v uint32) test { return test{0, whole, op, v} }
+	kind := func(op op, v uint32) test { return test{1, sockTypeMask, op, v} }
+	tests := []test{}
+	var all []rule
+	if o.Inet {
+		tests = append(tests, family(notEqual, afInet), family(notEqual, afInet6))
+		for _, v := range []uint32{afInet, afInet6} {
+			all = append(all, rule{"socket", EPERM, []test{family(equal, v), kind(notEqual, sockStream), kind(notEqual, sockDgram)}},
+				rule{"socket", EPERM, []test{family(equal, v), {2, whole, notEqual, 0}, {2, whole, notEqual, protoTCP}, {2, whole, notEqual, protoUDP}}})
+		}
+	}
+	if o.Unix {
+		tests = append(tests, family(notEqual, afUnix))
+		all = append(all, rule{"socket", EPERM, []test{family(equal, afUnix), kind(notEqual, sockStream), kind(notEqual, sockSeqpacket)}})
+	}
+	return append(all, rule{"socket", EPERM, tests})
+}
+
+// argumentRules look at flags. socketpair makes connected local pairs only: a
+// datagram socket could still send to any address that it names.
 func argumentRules() []rule {
 	return []rule{
 		{"clone", EPERM, []test{{0, newNamespaces | cloneNewTime, anyBit, 0}}},
-		{"socket", EPERM, nil},
 		{"socketpair", EPERM, []test{{0, whole, notEqual, afUnix}}},
 		{"socketpair", EPERM, []test{{1, sockTypeMask, notEqual, sockStream}, {1, sockTypeMask, notEqual, sockSeqpacket}}},
 		{"ioctl", EPERM, []test{{1, whole, equal, tiocsti}}},

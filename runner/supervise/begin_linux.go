@@ -8,6 +8,7 @@ import (
 	"path"
 	"runtime"
 	"strconv"
+	"sync"
 	"sync/atomic"
 
 	"golang.org/x/sys/unix"
@@ -41,21 +42,27 @@ type server struct {
 	above    map[fileID]string // directories that bound names lie below
 	calls    map[int32]shape
 	listened atomic.Bool // ListenerPath was opened
+
+	stopping atomic.Bool
+	working  sync.WaitGroup
+	threads  [workers]atomic.Int32 // ids of the threads that wait for calls
+	failed   chan error            // a worker that cannot go on
 }
 
 // begin takes the listener and looks at all names. On failure it returns no
 // server and what to say.
-func begin(o order, pidfd int, list []runner.Name) (*server, answer) {
+func begin(o order, pidfd int, cfg Config) (*server, answer) {
 	listener, err := takeListener(pidfd)
 	if err != nil {
 		return nil, answer{Problem: problemListener, Detail: err.Error()}
 	}
-	s := &server{listener: listener, bases: map[string]bool{}, texts: map[string]int{}, above: map[fileID]string{}, calls: shapes(seccomp.Arch(runtime.GOARCH))}
+	s := &server{listener: listener, bases: map[string]bool{}, texts: map[string]int{}, above: map[fileID]string{},
+		calls: shapes(seccomp.Arch(runtime.GOARCH)), failed: make(chan error, workers)}
 	s.root, err = unix.Open(fmt.Sprintf("/proc/%d/root", o.PID), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, answer{Problem: problemOther, Detail: fmt.Sprintf("open the sandbox's root: %v", err)}
 	}
-	for _, n := range list {
+	for _, n := range cfg.Names {
 		if err := s.hold(n); err != nil {
 			return nil, answer{Problem: problemName, Target: n.Path, Detail: err.Error()}
 		}

@@ -3,6 +3,7 @@ package supervise
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -13,8 +14,10 @@ import (
 	"github.com/sbxcron/sbxcron/runner/internal/child"
 )
 
-// Bounds of the child.
+// Bounds of the child. What it may open and hold is bounded for good by the most
+// that any run may need, and for each run by what that one needs.
 const (
+	mostFiles   = 8 << 10
 	spareFiles  = 64        // descriptors beside one for each name
 	spareMemory = 256 << 20 // beyond what the program has when it begins
 	softMemory  = 64 << 20
@@ -34,53 +37,82 @@ func ChildMain() {
 	os.Exit(0)
 }
 
-// serve takes the one order, begins to answer and ends with its socket.
+// serve takes one run after another and ends with its socket. Nothing of a run
+// is left when the next one begins: all of it hangs on one server.
 func serve() error {
-	list, err := readNames()
+	if err := harden(); err != nil {
+		return err
+	}
+	for {
+		o, fds, err := readOrder()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := serveRun(o, fds); err != nil {
+			return err
+		}
+	}
+}
+
+// serveRun is one run from its order to its end. On an error the process ends,
+// and the kernel refuses what waits for an answer.
+func serveRun(o order, fds []int) error {
+	if o.End || len(fds) != 2 {
+		return errors.New("an order without a process and a configuration")
+	}
+	cfg, err := readConfig(fds[1])
 	if err != nil {
+		return errors.Join(send(answer{Problem: problemOther, Detail: err.Error()}), err)
+	}
+	if err := child.LimitFiles(uint64(len(cfg.Names) + spareFiles)); err != nil {
 		return err
 	}
-	if err := harden(len(list.List)); err != nil {
-		return err
-	}
-	o, pidfd, err := readOrder()
-	if err != nil {
-		return err
-	}
-	s, a := begin(o, pidfd, list.List)
-	unix.Close(pidfd)
+	s, a := begin(o, fds[0], cfg)
+	unix.Close(fds[0])
 	if s == nil {
 		return errors.Join(send(a), waitEnd())
 	}
-	failed := make(chan error, workers)
-	for range workers {
-		go func() { failed <- s.work() }()
-	}
+	s.answerCalls()
 	if err := send(answer{Ready: true}); err != nil {
 		return err
 	}
-	go func() { failed <- waitEnd() }()
-	return <-failed
-}
-
-func readNames() (names, error) {
-	var list names
-	f := os.NewFile(childNames, "names")
-	defer f.Close()
-	text, err := io.ReadAll(io.NewSectionReader(f, 0, 64<<20))
-	if err != nil {
-		return list, err
+	ended := make(chan error, 1)
+	go func() { ended <- waitEnd() }()
+	select {
+	case err = <-s.failed:
+	case err = <-ended:
 	}
-	return list, json.Unmarshal(text, &list)
+	if err != nil {
+		return err
+	}
+	if err := s.stop(); err != nil {
+		return err
+	}
+	s.close()
+	return send(answer{Over: true})
 }
 
-// harden takes from the process what it never needs. A file is open for each name.
-func harden(names int) error {
+func readConfig(fd int) (Config, error) {
+	var cfg Config
+	f := os.NewFile(uintptr(fd), "config")
+	defer f.Close()
+	text, err := io.ReadAll(io.NewSectionReader(f, 0, maxConfig))
+	if err != nil {
+		return cfg, fmt.Errorf("read the configuration: %w", err)
+	}
+	return cfg, json.Unmarshal(text, &cfg)
+}
+
+// harden takes from the process what it never needs.
+func harden() error {
 	unix.Close(childExe)
 	if err := child.Harden("supervisor"); err != nil {
 		return err
 	}
-	if err := child.Limit(uint64(names+spareFiles), spareMemory); err != nil {
+	if err := child.Limit(mostFiles, spareMemory); err != nil {
 		return err
 	}
 	debug.SetMemoryLimit(softMemory)
@@ -88,23 +120,40 @@ func harden(names int) error {
 	return nil
 }
 
-func readOrder() (order, int, error) {
+// readOrder waits for a message and the descriptors beside it.
+func readOrder() (order, []int, error) {
 	var o order
-	buf, oob := make([]byte, maxMessage), make([]byte, unix.CmsgSpace(4))
+	buf, oob := make([]byte, maxMessage), make([]byte, unix.CmsgSpace(4*maxRights))
 	n, oobn, _, _, err := unix.Recvmsg(childSocket, buf, oob, unix.MSG_CMSG_CLOEXEC)
+	for errors.Is(err, unix.EINTR) {
+		n, oobn, _, _, err = unix.Recvmsg(childSocket, buf, oob, unix.MSG_CMSG_CLOEXEC)
+	}
+	if err == nil && n == 0 {
+		err = io.EOF
+	}
 	if err != nil {
-		return o, -1, err
+		return o, nil, err
 	}
 	messages, err := unix.ParseSocketControlMessage(oob[:oobn])
-	if err != nil || len(messages) != 1 {
-		return o, -1, errors.New("an order without a process")
+	if err != nil {
+		return o, nil, err
 	}
-	fds, err := unix.ParseUnixRights(&messages[0])
-	if err != nil || len(fds) != 1 {
-		return o, -1, errors.New("an order without a process")
+	var fds []int
+	for i := range messages {
+		more, err := unix.ParseUnixRights(&messages[i])
+		if err != nil {
+			return o, nil, err
+		}
+		fds = append(fds, more...)
 	}
-	return o, fds[0], json.Unmarshal(buf[:n], &o)
+	return o, fds, json.Unmarshal(buf[:n], &o)
 }
+
+// maxRights is how many descriptors travel beside an order.
+const maxRights = 2
+
+// tell sends an event. Where nobody is left to hear it, the process ends soon.
+func tell(e Event) { send(answer{Event: &e}) }
 
 func send(a answer) error {
 	body, err := json.Marshal(a)
@@ -114,16 +163,12 @@ func send(a answer) error {
 	return unix.Sendto(childSocket, body, unix.MSG_NOSIGNAL, nil)
 }
 
-// waitEnd returns when the parent closes its end.
+// waitEnd returns nil when the parent ends the run, and io.EOF when it closes its
+// end of the socket.
 func waitEnd() error {
-	var buf [1]byte
-	for {
-		n, err := unix.Read(childSocket, buf[:])
-		if errors.Is(err, unix.EINTR) {
-			continue
-		}
-		if n == 0 || err != nil {
-			return err
-		}
+	o, _, err := readOrder()
+	if err == nil && !o.End {
+		err = errors.New("an order to begin while a run goes on")
 	}
+	return err
 }

@@ -5,6 +5,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/seccomp"
 )
@@ -133,7 +134,7 @@ func (s *server) target(c call) found {
 // drifted refuses an execve and tells of it, unless nobody hears the answer.
 func (s *server) drifted(id uint64, h held) verdict {
 	if s.valid(id) {
-		send(answer{Drifted: true, Target: h.path}) // nobody left to tell: the run ends
+		tell(Event{Code: jobspec.CodeDriftScript, Target: h.path, Count: 1})
 	}
 	return refuse(unix.EACCES)
 }

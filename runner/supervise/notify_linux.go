@@ -48,6 +48,7 @@ const (
 
 // ioctl makes a request until no signal interrupts it: the runtime sends some to
 // its own threads, and each of these requests takes a lock that gives way to them.
+// To wait for a call see receive.
 func ioctl(fd int, request uintptr, arg unsafe.Pointer) (uintptr, unix.Errno) {
 	for {
 		r, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), request, uintptr(arg))
@@ -64,21 +65,41 @@ func syncWakeUp(listener int) {
 	unix.Syscall(unix.SYS_IOCTL, uintptr(listener), requestSetFlags, unix.SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP)
 }
 
-// work answers calls until the listener fails. It keeps its thread: the kernel
-// wakes it there.
-func (s *server) work() error {
+// work answers calls until the listener fails or nobody is left who could call.
+// It keeps its thread: the kernel wakes it there.
+func (s *server) work(i int) error {
 	runtime.LockOSThread()
-	for {
+	defer runtime.UnlockOSThread()
+	s.threads[i].Store(int32(unix.Gettid()))
+	defer s.threads[i].Store(0)
+	for !s.stopping.Load() {
 		var n notification
-		_, errno := ioctl(s.listener, requestRecv, unsafe.Pointer(&n))
-		switch errno {
+		switch errno := s.receive(&n); errno {
 		case 0:
 			s.answer(&n)
-		case unix.ENOENT: // the caller died or was interrupted before anybody saw the call
+		case unix.EINTR:
+		case unix.ENOENT: // the caller died or was interrupted before anybody saw the call, or all have
+			if s.deserted() {
+				return nil
+			}
 		default:
 			return errno
 		}
 	}
+	return nil
+}
+
+// receive waits for a call.
+func (s *server) receive(n *notification) unix.Errno {
+	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(s.listener), requestRecv, uintptr(unsafe.Pointer(n)))
+	return errno
+}
+
+// deserted reports whether no process with the filter is left.
+func (s *server) deserted() bool {
+	fds := []unix.PollFd{{Fd: int32(s.listener)}}
+	n, err := unix.Poll(fds, 0)
+	return err == nil && n == 1 && fds[0].Revents&unix.POLLHUP != 0
 }
 
 // answer lets a call go on, refuses it or gives it a file. A caller that is gone

@@ -7,11 +7,11 @@ import (
 	"io"
 	"net"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/internal/child"
 )
 
@@ -20,25 +20,23 @@ import (
 // find its own program as the last file and die with the caller.
 type Spawn func(argv []string, files []*os.File) (*os.Process, error)
 
-// Helper is the supervisor of one run.
+// Helper is the supervisor of one run at a time.
 type Helper struct {
-	proc  *os.Process
-	conn  *net.UnixConn
-	gone  chan struct{} // closed when the child says no more
-	taken bool
+	proc *os.Process
+	conn *net.UnixConn
+	once sync.Once
+	run  *session // nil between runs
 }
 
-// Start starts a supervisor for these names. It waits for Take.
-func Start(list []runner.Name, spawn Spawn) (*Helper, error) {
-	text, err := json.Marshal(names{List: list})
-	if err != nil {
-		return nil, fmt.Errorf("start the supervisor: %w", err)
-	}
-	config, err := memory(text)
-	if err != nil {
-		return nil, fmt.Errorf("start the supervisor: %w", err)
-	}
-	defer config.Close()
+// session is the parent's side of one run.
+type session struct {
+	gone chan struct{} // closed when the child is gone or says no more, before the run was ended
+	over chan struct{} // closed when the child says no more of this run, for whatever reason
+	well bool          // the child ended the run as it was told; valid when over is closed
+}
+
+// Start starts a supervisor. It waits for Take.
+func Start(spawn Spawn) (*Helper, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		return nil, fmt.Errorf("start the supervisor: %w", err)
@@ -49,29 +47,34 @@ func Start(list []runner.Name, spawn Spawn) (*Helper, error) {
 		return nil, fmt.Errorf("start the supervisor: %w", err)
 	}
 	defer theirs.Close()
-	proc, err := spawn([]string{childName}, []*os.File{null, null, null, theirs, config})
+	proc, err := spawn([]string{childName}, []*os.File{null, null, null, theirs})
 	if err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("start the supervisor: %w", err)
 	}
-	return &Helper{proc: proc, conn: conn, gone: make(chan struct{})}, nil
+	return &Helper{proc: proc, conn: conn}, nil
 }
 
 // Take has the child take the listener of the process that waits with it, look
 // at all names and begin to answer. Its error is an *Error where the child said
 // why; until says how long it may take. From then on told is called, by one
-// goroutine, for each execve of a bound name that meant other bytes and was
-// refused. Take may be called once.
-func (h *Helper) Take(pid, pidfd int, until time.Time, told func(path string)) error {
-	body, err := json.Marshal(order{PID: pid})
+// goroutine, for what the job tried and was stopped at. Take may be called once
+// for each run, and again only after Finish.
+func (h *Helper) Take(pid, pidfd int, cfg Config, until time.Time, told func(Event)) error {
+	text, err := json.Marshal(cfg)
 	if err != nil {
-		return err
+		return fmt.Errorf("order the supervisor: %w", err)
 	}
+	config, err := memory(text)
+	if err != nil {
+		return fmt.Errorf("order the supervisor: %w", err)
+	}
+	defer config.Close()
 	if err := h.conn.SetDeadline(until); err != nil {
 		return fmt.Errorf("order the supervisor: %w", err)
 	}
-	if _, _, err := h.conn.WriteMsgUnix(body, unix.UnixRights(pidfd), nil); err != nil {
-		return fmt.Errorf("order the supervisor: %w", err)
+	if err := h.order(order{PID: pid}, pidfd, int(config.Fd())); err != nil {
+		return err
 	}
 	a, err := h.read()
 	if err != nil {
@@ -83,11 +86,26 @@ func (h *Helper) Take(pid, pidfd int, until time.Time, told func(path string)) e
 	if !a.Ready {
 		return a.failure()
 	}
-	h.taken = true
 	if err := h.conn.SetDeadline(time.Time{}); err != nil {
 		return fmt.Errorf("hear the supervisor: %w", err)
 	}
-	go h.listen(told)
+	h.run = &session{gone: make(chan struct{}), over: make(chan struct{})}
+	go h.listen(h.run, told)
+	return nil
+}
+
+func (h *Helper) order(o order, fds ...int) error {
+	body, err := json.Marshal(o)
+	if err != nil {
+		return err
+	}
+	var rights []byte
+	if len(fds) > 0 {
+		rights = unix.UnixRights(fds...)
+	}
+	if _, _, err := h.conn.WriteMsgUnix(body, rights, nil); err != nil {
+		return fmt.Errorf("order the supervisor: %w", err)
+	}
 	return nil
 }
 
@@ -104,41 +122,71 @@ func (h *Helper) read() (answer, error) {
 	return a, json.Unmarshal(buf[:n], &a)
 }
 
-// listen passes on what the child tells until it is gone.
-func (h *Helper) listen(told func(path string)) {
-	defer close(h.gone)
+// listen passes on what the child tells of a run until that is over.
+func (h *Helper) listen(s *session, told func(Event)) {
+	defer close(s.over)
 	for {
 		a, err := h.read()
-		if err != nil {
+		switch {
+		case err != nil:
+			close(s.gone)
 			return
-		}
-		if a.Drifted {
-			told(a.Target)
+		case a.Over:
+			s.well = true
+			return
+		case a.Event != nil:
+			told(*a.Event)
 		}
 	}
 }
 
-// Gone is closed when the child is gone or says no more. It never is before
-// Take has succeeded.
-func (h *Helper) Gone() <-chan struct{} { return h.gone }
+// Gone is closed when the child is gone or says no more while its run goes on. It
+// may be called after Take has succeeded.
+func (h *Helper) Gone() <-chan struct{} { return h.run.gone }
+
+// finishTime is how long a child may take to tell the rest of a run.
+const finishTime = 2 * time.Second
+
+// Finish ends the run, whose tree must be gone, and waits until all was told. It
+// reports whether the child has dropped everything of the run and can serve
+// another one; a child that does not answer cannot.
+func (h *Helper) Finish() bool {
+	if h.run == nil {
+		return true // it was given none
+	}
+	s := h.run
+	h.conn.SetDeadline(time.Now().Add(finishTime)) // a socket can have one
+	if err := h.order(order{End: true}); err != nil {
+		return false
+	}
+	<-s.over
+	h.conn.SetDeadline(time.Time{})
+	if s.well {
+		h.run = nil
+	}
+	return s.well
+}
 
 // End ends the child and waits until it is gone and all that it said was told.
+// It may be called again.
 func (h *Helper) End() {
-	h.proc.Kill()
-	h.proc.Wait()
-	if h.taken {
-		<-h.gone
-	}
-	h.conn.Close()
+	h.once.Do(func() {
+		h.proc.Kill()
+		h.proc.Wait()
+		if h.run != nil {
+			<-h.run.over
+		}
+		h.conn.Close()
+	})
 }
 
 // memory makes a sealed memory file.
 func memory(b []byte) (*os.File, error) {
-	fd, err := unix.MemfdCreate("names", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	fd, err := unix.MemfdCreate("config", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
 	if err != nil {
 		return nil, fmt.Errorf("make a memory file: %w", err)
 	}
-	f := os.NewFile(uintptr(fd), "names")
+	f := os.NewFile(uintptr(fd), "config")
 	_, err = f.WriteAt(b, 0)
 	if err == nil {
 		_, err = unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, unix.F_SEAL_SEAL|unix.F_SEAL_SHRINK|unix.F_SEAL_GROW|unix.F_SEAL_WRITE)

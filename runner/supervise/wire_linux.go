@@ -2,38 +2,55 @@ package supervise
 
 import (
 	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/seccomp"
 )
 
-// childName is the argv[0] by which our own program knows that it is the
-// supervisor of a run. Whoever starts it so by hand gets a process that serves
+// childName is the argv[0] by which our own program knows that it is a
+// supervisor. Whoever starts it so by hand gets a process that serves
 // descriptor childSocket with the rights that he has anyway.
 const childName = "sbxcron: supervise"
 
-// The child's descriptors beside 0, 1, 2: its end of the socket, and the names
-// as JSON in a sealed memory file. Its own program is the last.
+// The child's descriptors beside 0, 1, 2: its end of the socket. Its own program
+// is the last.
 const (
 	childSocket = 3
-	childNames  = 4
-	childExe    = 5
+	childExe    = 4
 )
 
 // maxMessage bounds a message; the longest carries a path or two.
 const maxMessage = 16 << 10
 
-// order tells the child to take the listener of a waiting process. A descriptor
-// of the process travels beside it.
-type order struct {
-	PID int `json:"pid"`
+// maxConfig bounds what travels beside an order.
+const maxConfig = 64 << 20
+
+// Config is what the supervisor of one run needs to know. It travels with the
+// order to begin, not at the start of the process, which can be there before
+// anybody knows for which run.
+type Config struct {
+	Names []runner.Name `json:"names,omitempty"` // bound files that are opened by name
+	Opens seccomp.Opens `json:"opens"`           // socket families that exist for the job
 }
 
-// answer is what the child says: at first Ready or a problem, then one message
-// for each execve that was refused.
+// Event is what a job tried and was stopped at.
+type Event = runner.Attempt
+
+// order is one message to the child. Begin takes the listener of a waiting
+// process: a descriptor of that process and the Config as JSON in a sealed memory
+// file travel beside it. End ends the run, and the child waits for the next.
+type order struct {
+	PID int  `json:"pid,omitempty"`
+	End bool `json:"end,omitempty"`
+}
+
+// answer is what the child says: at first Ready or a problem, then Events as they
+// come, and Over when the run was ended and all was told.
 type answer struct {
 	Ready   bool    `json:"ready,omitempty"`
 	Problem problem `json:"problem,omitempty"`
 	Target  string  `json:"target,omitempty"`
 	Detail  string  `json:"detail,omitempty"`
-	Drifted bool    `json:"drifted,omitempty"` // Target is the name
+	Event   *Event  `json:"event,omitempty"`
+	Over    bool    `json:"over,omitempty"`
 }
 
 // problem says why the child could not begin. The zero value is none.
@@ -57,9 +74,4 @@ func (e *Error) Error() string { return e.Detail }
 
 func (a answer) failure() *Error {
 	return &Error{Moved: a.Problem == problemName, Listener: a.Problem == problemListener, Target: a.Target, Detail: a.Detail}
-}
-
-// names is what the child is given at its start.
-type names struct {
-	List []runner.Name `json:"list"`
 }

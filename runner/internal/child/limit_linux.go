@@ -26,6 +26,19 @@ func Limit(files, memory uint64) error {
 	return nil
 }
 
+// LimitFiles bounds how many descriptors the process may have for now. It cannot
+// go beyond what Limit has set.
+func LimitFiles(n uint64) error {
+	var old unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &old); err != nil {
+		return fmt.Errorf("limit descriptors: %w", err)
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: min(n, old.Max), Max: old.Max}); err != nil {
+		return fmt.Errorf("limit descriptors: %w", err)
+	}
+	return nil
+}
+
 // lower sets a limit for good, never above what it is.
 func lower(resource int, n uint64) error {
 	var old unix.Rlimit
