@@ -47,8 +47,25 @@ func CoverageOf(s *Spec) map[string]string {
 			c[string(b.Role)] = "hash"
 		}
 	}
+	for _, b := range s.Bound {
+		if b.Package != "" && s.Accepts(WeakerExecPackage) {
+			c[string(b.Role)] = "package"
+		}
+	}
 	coverBinds(c, s.Bind, s.StateDir)
 	return c
+}
+
+// SamePackage reports whether a program that has other bytes than the bound ones
+// may run in their place: the owner accepted that, and it is what the package
+// that was bound holds at this path now. What else stands in the way (the path,
+// owner and mode, the place) is looked at as ever. The list of a package has MD5
+// digests: they say that nobody changed the file by hand, and it is root alone
+// who can change file and list together.
+func SamePackage(s *Spec, b Bound, o Observation) bool {
+	program := b.Role == RoleExecutable || b.Role == RoleInterpreter
+	return program && b.Package != "" && o.Package == b.Package && s.Accepts(WeakerExecPackage) && !o.SHA256.IsZero() &&
+		o.UID == 0 && o.Mode&0o022 == 0
 }
 
 // declaredFiles are the files that the owner listed.

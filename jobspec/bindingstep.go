@@ -112,7 +112,10 @@ func (j *judge) boundFile(b Bound) {
 		j.no(ofExecutable(b.Role, CodeDriftExecPath), b.Real, "it is a %s and no regular file", o.Kind)
 		return
 	}
-	if o.Size != b.Size || o.SHA256 != b.SHA256 || o.SHA256.IsZero() {
+	switch changed := o.Size != b.Size || o.SHA256 != b.SHA256 || o.SHA256.IsZero(); {
+	case changed && SamePackage(j.spec, b, o):
+		j.notes = append(j.notes, fmt.Sprintf("%s %s of package %s: %s was bound, %s ran", b.Role, Quote(b.Real), Quote(b.Package), b.SHA256, o.SHA256))
+	case changed:
 		j.no(DriftCode(b.Role), b.Real, "%s was bound, %s lies there now", b.SHA256.Short(), o.SHA256.Short())
 	}
 	if mode := fmt.Sprintf("%04o", o.Mode&0o7777); o.UID != b.UID || mode != b.Mode {

@@ -126,49 +126,6 @@ func (j *judge) windows(c Ceiling) {
 	}
 }
 
-// weakerTable lists the only ways to run with less, each by name and with what
-// it costs. None runs a job without a sandbox or without its probe.
-func weakerTable() []struct{ name, text string } {
-	return []struct{ name, text string }{
-		{"weaker_backend_landlock", "reduces security: no namespaces around the job, only Landlock and the system call filter"},
-		{"weaker_nested_sandbox", "reduces security: no fresh /proc, for a service that itself runs in a container"},
-		{"weaker_soft_limits", "reduces security: memory and CPU are bounded for each process, not for the job as a whole"},
-		{"weaker_exec_identity_package", "reduces security: a program that a package upgrade replaced runs without a new signature"},
-		{"weaker_landlock_missing", "reduces security: paths are held by mounts alone, without Landlock behind them"},
-	}
-}
-
-// WeakerChoices are the names of the weaker choices.
-func WeakerChoices() []string {
-	var all []string
-	for _, w := range weakerTable() {
-		all = append(all, w.name)
-	}
-	return all
-}
-
-// WeakerText says what a weaker choice costs, "" for a name that is none.
-func WeakerText(name string) string {
-	for _, w := range weakerTable() {
-		if w.name == name {
-			return w.text
-		}
-	}
-	return ""
-}
-
-// weaker: a weaker choice needs both the managed file and the signed spec.
-func (j *judge) weaker(p *Policy) {
-	for _, w := range j.spec.Weaker {
-		switch {
-		case !slices.Contains(WeakerChoices(), w):
-			j.no(CodeWeakerForbidden, w, "there is no such choice")
-		case !slices.Contains(p.Weaker, w):
-			j.no(CodeWeakerForbidden, w, "policy.toml does not permit it")
-		}
-	}
-}
-
 // paths: beyond the cwd only what the ceiling lists. Where managed_only says so,
 // the cwd is held against the list too.
 func (j *judge) paths(p *Policy, c Ceiling) {

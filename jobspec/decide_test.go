@@ -335,11 +335,11 @@ func TestFieldsOfLaterWorkAreRefusedByName(t *testing.T) {
 		"overlap replace": func(op *Op) { op.Spec.Schedule.Overlap = "replace" }, "retries": func(op *Op) { op.Spec.Schedule.Retries = 1 },
 		"limits.memory": func(op *Op) { op.Spec.Limits.MemoryBytes = 1 }, "limits.cpus": func(op *Op) { op.Spec.Limits.CPUPercent = 1 },
 		"limits.workspace_growth": func(op *Op) { op.Spec.Limits.WorkspaceGrowthBytes = 1 }, "limits.connections": func(op *Op) { op.Spec.Limits.Connections = 1 },
-		"limits.bytes":                    func(op *Op) { op.Spec.Limits.NetBytes = 1 },
-		"backend.any_of other than bwrap": func(op *Op) { op.Spec.Backend.AnyOf = []string{"bwrap", "podman"} }, "backend.require": func(op *Op) { op.Spec.Backend.Require = []string{"userns"} },
+		"limits.bytes": func(op *Op) { op.Spec.Limits.NetBytes = 1 },
+		"backend.any_of other than bwrap and landlock": func(op *Op) { op.Spec.Backend.AnyOf = []string{"bwrap", "podman"} },
 		"backend.devices": func(op *Op) { op.Spec.Backend.Devices = []string{"/dev/kvm"} }, "backend.image": func(op *Op) { op.Spec.Backend.Image = "x" },
 		"backend.host": func(op *Op) { op.Spec.Backend.Host = "x" }, "backend.user": func(op *Op) { op.Spec.Backend.User = "x" }, "backend.port": func(op *Op) { op.Spec.Backend.Port = 1 },
-		"notify": func(op *Op) { op.Spec.Notify = []string{"failed"} }, "weaker": func(op *Op) { op.Spec.Weaker = []string{"weaker_soft_limits"} },
+		"notify": func(op *Op) { op.Spec.Notify = []string{"failed"} },
 	}
 	for _, f := range LaterFields() {
 		change, ok := changes[f]
@@ -353,21 +353,5 @@ func TestFieldsOfLaterWorkAreRefusedByName(t *testing.T) {
 		if !found {
 			t.Errorf("field %q is not refused by name", f)
 		}
-	}
-}
-
-func TestAWeakerChoiceNeedsPolicyAndAName(t *testing.T) {
-	in := goodInput(t, goodDraft(), goodFacts())
-	in.Op.Spec.Weaker = []string{"weaker_soft_limits"}
-	if codes := codesOf(Decide(PhaseTrigger, in)); !slices.Contains(codes, CodeWeakerForbidden) {
-		t.Errorf("not permitted by policy, and %v", codes)
-	}
-	in.Policy.Weaker = []string{"weaker_soft_limits", "weaker_no_sandbox"}
-	if codes := codesOf(Decide(PhaseTrigger, in)); slices.Contains(codes, CodeWeakerForbidden) {
-		t.Errorf("permitted, and %v", codes)
-	}
-	in.Op.Spec.Weaker = []string{"weaker_no_sandbox"}
-	if codes := codesOf(Decide(PhaseTrigger, in)); !slices.Contains(codes, CodeWeakerForbidden) {
-		t.Errorf("there is no such choice, and %v", codes)
 	}
 }

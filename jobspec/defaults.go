@@ -7,7 +7,7 @@ const (
 	DefaultTTL      = 90 * 24 * time.Hour
 	DefaultApplyFor = 24 * time.Hour
 	DefaultZone     = "UTC"
-	DefaultBackend  = "bwrap"
+	DefaultBackend  = BackendBwrap
 
 	SkipWord = "skip" // the default for missed and for overlap
 	ExitWord = "exit" // the default for result

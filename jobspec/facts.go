@@ -19,6 +19,10 @@ type Observation struct {
 	Problem Code   // PathUnreachable, DriftExecMissing, DriftTooLarge ...; "" when open
 	Detail  string // cause in words, for Problem
 	Places  Location
+	// Package is the distribution's package whose list of files has the digest of
+	// these very bytes, "" for none or where nobody looked. Only a file that
+	// nobody but root can change has one.
+	Package string
 }
 
 // Use says what a path is for.
@@ -110,4 +114,8 @@ type Sandbox struct {
 	Version      string
 	Capabilities []string // userns, netns, seccomp, landlock ...
 	Digest       Digest   // of the sandbox program
+	// Needs are the weaker choices without which nothing runs here.
+	Needs []string
+	// Lasting says of a problem that it stays until somebody mends the machine.
+	Lasting bool
 }

@@ -43,6 +43,13 @@ func frozen() map[string]*jobspec.Op {
 		Limits: jobspec.Limits{TimeoutSeconds: 60, StateBytes: 1 << 20}}
 	all["add-openings"] = openings
 
+	weaker := base(jobspec.Add, 4, 1)
+	weaker.Tier, weaker.Net = jobspec.Scratch, jobspec.NetNone
+	weaker.Spec = &jobspec.Spec{Argv: []string{"true"}, Weaker: []string{"weaker_backend_landlock", "weaker_exec_identity_package"},
+		Bound:   []jobspec.Bound{{Role: jobspec.RoleExecutable, Typed: "true", Real: "/usr/bin/true", Size: 35664, SHA256: digest("true"), Mode: "0755", Package: "coreutils"}},
+		Backend: jobspec.BackendNeed{AnyOf: []string{"bwrap", "landlock"}}}
+	all["add-weaker"] = weaker
+
 	replace := base(jobspec.Replace, 8, 2)
 	replace.Tier, replace.Net = jobspec.Workspace, jobspec.NetNone
 	replace.Spec = &jobspec.Spec{Argv: []string{"x"}, Script: jobspec.Script{Interpreter: "/bin/sh", Body: "set -eu\necho \"$1\"\n"},

@@ -30,22 +30,20 @@ func laterTable() []laterField {
 		{"limits.workspace_growth", func(op *Op) bool { return op.Spec.Limits.WorkspaceGrowthBytes != 0 }},
 		{"limits.connections", func(op *Op) bool { return op.Spec.Limits.Connections != 0 }},
 		{"limits.bytes", func(op *Op) bool { return op.Spec.Limits.NetBytes != 0 }},
-		{"backend.any_of other than bwrap", otherBackend},
-		{"backend.require", func(op *Op) bool { return len(op.Spec.Backend.Require) > 0 }},
+		{"backend.any_of other than bwrap and landlock", otherBackend},
 		{"backend.devices", func(op *Op) bool { return len(op.Spec.Backend.Devices) > 0 }},
 		{"backend.image", func(op *Op) bool { return op.Spec.Backend.Image != "" }},
 		{"backend.host", func(op *Op) bool { return op.Spec.Backend.Host != "" }},
 		{"backend.user", func(op *Op) bool { return op.Spec.Backend.User != "" }},
 		{"backend.port", func(op *Op) bool { return op.Spec.Backend.Port != 0 }},
 		{"notify", func(op *Op) bool { return len(op.Spec.Notify) > 0 }},
-		{"weaker", func(op *Op) bool { return len(op.Spec.Weaker) > 0 }},
 	}
 }
 
 // otherBackend leaves out the words that mean no sandbox: those will never be
 // built, and have a refusal of their own.
 func otherBackend(op *Op) bool {
-	return slices.ContainsFunc(op.Spec.Backend.AnyOf, func(b string) bool { return b != DefaultBackend && !isNoBackend(b) })
+	return slices.ContainsFunc(op.Spec.Backend.AnyOf, func(b string) bool { return !slices.Contains(Backends(), b) && !isNoBackend(b) })
 }
 
 // LaterFields names the fields of the table by their keys in job.toml, some with

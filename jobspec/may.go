@@ -13,7 +13,7 @@ func May(op *Op) []string {
 		may = append(may, "write a work folder of its own, which is empty at the start and gone after the run")
 	}
 	for _, w := range s.Weaker {
-		may = append(may, "run with a weaker sandbox, which reduces security: "+Quote(w))
+		may = append(may, "run with a weaker sandbox: "+weakerWords(w))
 	}
 	return may
 }

@@ -33,7 +33,9 @@ func TestEverythingOutsideNeedsBothGates(t *testing.T) {
 			func(c *Ceiling) { c.Bind = []string{"/etc/app"} }, CodeBindOverCeiling, "/etc/app/x.toml"},
 		{"writable bind", func(op *Op) { op.Spec.Bind = []Bind{{Source: "/srv/out", Target: "/out", Mode: "rw"}} },
 			func(c *Ceiling) { c.Bind, c.Write = []string{"/srv/out"}, []string{"/srv"} }, CodeBindOverCeiling, "/srv/out"},
-		{"backend", func(op *Op) { op.Spec.Backend.AnyOf = []string{"bwrap", "landlock"} },
+		{"backend", func(op *Op) {
+			op.Spec.Backend.AnyOf, op.Spec.Weaker = []string{"bwrap", "landlock"}, []string{WeakerBackendLandlock}
+		},
 			func(c *Ceiling) { c.Backends = []string{"bwrap", "landlock"} }, CodeSbxBackendMissing, "landlock"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -41,6 +43,7 @@ func TestEverythingOutsideNeedsBothGates(t *testing.T) {
 				in := goodInput(t, goodDraft(), goodFacts())
 				c.spec(in.Op)
 				in.alice(func(c *Ceiling) { c.MaxNet = NetProxy })
+				in.Policy.Weaker = WeakerChoices()
 				d := Decide(phase, in)
 				if !refusedFor(d, c.code, c.item) || d.Allowed() {
 					t.Errorf("phase %d, the policy's gate is shut: %+v", phase, d.Refusals())

@@ -69,6 +69,9 @@ type Bound struct {
 	SHA256 Digest `json:"sha256"`
 	UID    int    `json:"uid"`
 	Mode   string `json:"mode"` // permission bits as in "0755"
+	// Package is the distribution's package that the file belonged to when it was
+	// bound, where weaker_exec_identity_package was accepted.
+	Package string `json:"package"`
 }
 
 // Place is a directory and the uid that owned it at add.

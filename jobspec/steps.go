@@ -214,32 +214,6 @@ func (j *judge) wordsForm() {
 	}
 }
 
-// isNoBackend knows the words with which other tools switch the sandbox off.
-func isNoBackend(word string) bool {
-	switch word {
-	case "", "none", "local", "host", "off", "no", "false", "direct", "elevated", "unsandboxed":
-		return true
-	}
-	return false
-}
-
-// sandbox: a backend that the owner accepts works here, now.
-func (j *judge) sandbox() {
-	b := j.in.Sandbox
-	switch {
-	case b.Backend == "" || !b.Usable:
-		j.finding(Check{Code: orElse(b.Problem, CodeSbxSelftestFailed), Target: orElse(b.Backend, DefaultBackend),
-			Detail: orElse(b.Detail, "no backend was probed"), Remedy: b.Remedy})
-	case !slices.Contains(j.spec.Backend.AnyOf, b.Backend):
-		j.no(CodeSbxBackendMissing, b.Backend, "the owner accepts only %s", QuoteAll(j.spec.Backend.AnyOf))
-	}
-	for _, need := range j.spec.Backend.Require {
-		if !slices.Contains(b.Capabilities, need) {
-			j.no(CodeSbxFeatureMissing, need, "backend %s lacks it", Quote(b.Backend))
-		}
-	}
-}
-
 // audit: without a durable record nothing runs.
 func (j *judge) audit() {
 	if j.in.Audit != nil {

@@ -120,7 +120,11 @@ func (s *summary) what() {
 		s.say(map[bool]string{true: "operands", false: "command"}[p.Script != Script{}], "%s", QuoteAll(p.Argv))
 	}
 	for _, b := range p.Bound {
-		s.say("bound", "%s %s, typed %s, %d bytes, %s, uid %d, mode %s", escape(string(b.Role)), Quote(b.Real), Quote(b.Typed), b.Size, b.SHA256.Short(), b.UID, Quote(b.Mode))
+		words := fmt.Sprintf("%s %s, typed %s, %d bytes, %s, uid %d, mode %s", escape(string(b.Role)), Quote(b.Real), Quote(b.Typed), b.Size, b.SHA256.Short(), b.UID, Quote(b.Mode))
+		if b.Package != "" {
+			words += ", of package " + Quote(b.Package)
+		}
+		s.say("bound", "%s", words)
 	}
 	for _, k := range slices.Sorted(maps.Keys(p.Env)) {
 		s.say("environment", "%s=%s", Quote(k), Quote(p.Env[k]))
@@ -200,7 +204,7 @@ func (s *summary) rest() {
 	}
 	s.list("notifies on", p.Notify)
 	for _, w := range p.Weaker {
-		s.say("weaker", "reduces security: %s", Quote(w))
+		s.say("weaker", "%s", weakerWords(w))
 	}
 	for _, a := range p.Answers {
 		s.say("answered", "ask %s (%s): allow", Quote(a.AskID), Quote(a.Rule))

@@ -104,7 +104,7 @@ func plan(o Order) (*Plan, error) {
 		return nil, err
 	}
 	b := &Blueprint{Job: o.Job, Op: o.Op, Run: o.Run, Tier: o.Tier, Net: o.Net, Account: o.Account, Limits: o.Spec.Limits,
-		Stdin: o.Spec.Stdin, MayCreate: o.Spec.MayCreate, Result: o.Spec.Result, Denials: o.Spec.Denials, Require: o.Spec.Backend.Require, Pins: o.Pins, Outputs: o.Outputs}
+		Stdin: o.Spec.Stdin, MayCreate: o.Spec.MayCreate, Result: o.Spec.Result, Denials: o.Spec.Denials, Require: o.Spec.Backend.Require, Weaker: o.Spec.Weaker, Pins: o.Pins, Outputs: o.Outputs}
 	if b.Account.User == "" {
 		b.Account.User = "job"
 	}
@@ -157,7 +157,6 @@ func (o Order) checkBuilt() error {
 		{"credential", len(s.Credentials) > 0},
 		{"backend.devices", len(s.Backend.Devices) > 0},
 		{"fs.git", s.Git != "" && s.Git != "read-only" && s.Git != jobspec.GitCommit},
-		{"weaker", len(s.Weaker) > 0},
 	} {
 		if f.used {
 			return refuse(jobspec.CodeSpecFieldLater, f.field, "%s is not built in this version", f.field)

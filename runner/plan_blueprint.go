@@ -31,6 +31,7 @@ type Blueprint struct {
 	Account Account
 	Limits  jobspec.Limits
 	Require []string // capabilities that the spec wants from the backend
+	Weaker  []string // weaker choices that were accepted, by policy and spec
 
 	Mounts []Mount  // in the order in which they are made
 	Access []Access // what landlock grants; nothing else
@@ -209,6 +210,9 @@ func strictness(k MountKind) int {
 	return 0
 }
 
+// Accepts reports whether the run may do without what a weaker choice names.
+func (b *Blueprint) Accepts(choice string) bool { return slices.Contains(b.Weaker, choice) }
+
 // Dump prints the blueprint. Its digest names the plan in the record.
 func (b *Blueprint) Dump() string {
 	var t strings.Builder
@@ -217,6 +221,9 @@ func (b *Blueprint) Dump() string {
 	line("tier %s net %s account %s uid %d gid %d drop %t", b.Tier, b.Net, b.Account.User, b.Account.UID, b.Account.GID, b.Account.Drop)
 	line("limits %+v", b.Limits)
 	line("require %q may_create %q", b.Require, b.MayCreate)
+	if len(b.Weaker) > 0 {
+		line("weaker %q", b.Weaker)
+	}
 	for _, m := range b.Mounts {
 		line("mount %s %s src %q size %d perm %04o %s", m.Kind, m.Dst, m.Src, m.Size, m.Perm, m.What)
 	}

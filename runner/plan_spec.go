@@ -187,6 +187,7 @@ func (o Order) bound(want jobspec.Bound) (int, jobspec.Observation, error) {
 		return 0, ob, refuse(jobspec.CodeDriftExecMissing, want.Real, "%s %q was not opened", want.Role, want.Real)
 	case ob.Problem != "":
 		return 0, ob, refuse(ob.Problem, want.Real, "%s %q: %s", want.Role, want.Real, ob.Detail)
+	case !o.Pins.Sealed(i) && jobspec.SamePackage(o.Spec, want, ob):
 	case ob.SHA256 != want.SHA256 || ob.Size != want.Size || want.SHA256.IsZero():
 		return 0, ob, refuse(jobspec.DriftCode(want.Role), want.Real, "%s %q has other bytes than the approved ones", want.Role, want.Real)
 	case ob.Kind != jobspec.KindRegular || !clean(ob.Real):

@@ -191,7 +191,6 @@ func TestOrdersThatCannotBePlannedAreRefused(t *testing.T) {
 		"credential":         {func(o *Order, _ fakePins) { o.Spec.Credentials = []jobspec.Credential{{}} }, jobspec.CodeSpecFieldLater},
 		"sockets":            {func(o *Order, _ fakePins) { o.Spec.Sockets = []string{"/run/x"} }, jobspec.CodeSpecFieldLater},
 		"another git word":   {func(o *Order, _ fakePins) { o.Spec.Git = "push" }, jobspec.CodeSpecFieldLater},
-		"weaker":             {func(o *Order, _ fakePins) { o.Spec.Weaker = []string{"weaker_soft_limits"} }, jobspec.CodeSpecFieldLater},
 		"write in read-only": {func(o *Order, _ fakePins) { o.Tier = jobspec.ReadOnly }, jobspec.CodePathOverCeiling},
 		"cwd in scratch":     {func(o *Order, _ fakePins) { o.Tier = jobspec.Scratch }, jobspec.CodeSpecMalformed},
 		"cwd not opened":     {func(o *Order, _ fakePins) { o.Spec.Cwd.Path = "/srv/other" }, jobspec.CodePathUnreachable},
