@@ -29,7 +29,7 @@ func TestKillAtEachStepOfARun(t *testing.T) {
 	k := &killer{h: h, clock: clock, slot: first, dir: dir}
 
 	names := k.calibrate()
-	begun, rounds := time.Now(), bounded(60, 200)
+	begun, rounds := time.Now(), bounded(2*len(names), 200)
 	for i := range rounds {
 		if i > len(names) && !soak() && time.Since(begun) > 75*time.Second {
 			t.Logf("a slow machine: %d of %d kills, every step had one", i, rounds)

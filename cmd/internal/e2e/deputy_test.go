@@ -41,9 +41,9 @@ func guardedHouse(t *testing.T) (*house, []place) {
 	for _, name := range []string{"keys", "bin"} {
 		must(t, os.Mkdir(filepath.Join(h.dir, name), 0o755))
 	}
-	own, err := os.ReadFile("/proc/self/exe")
+	program, err := os.ReadFile(commandLine())
 	must(t, err)
-	must(t, os.WriteFile(h.exe, own, 0o755))
+	must(t, os.WriteFile(h.exe, program, 0o755))
 	h.init()
 	must(t, os.Chmod(h.root, 0o755)) // so that it is the floor that refuses, not the mode
 	me, err := user.Current()

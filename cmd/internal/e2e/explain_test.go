@@ -5,10 +5,10 @@ package e2e
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
 	"github.com/sbxcron/sbxcron/jobspec"
 )
@@ -41,8 +41,8 @@ func (h *house) sameDecision(what, job string, code jobspec.Code) {
 	x := h.explain(job)
 	row := h.trigger(job)
 	again := h.explain(job)
-	if diff := cmp.Diff(x.Checks, again.Checks); diff != "" {
-		h.t.Errorf("%s: explain differs from itself: %s", what, diff)
+	if !reflect.DeepEqual(x.Checks, again.Checks) {
+		h.t.Errorf("%s: explain says %+v, then %+v", what, x.Checks, again.Checks)
 	}
 	allowed := x.Decision == "allow"
 	if allowed != (row.StartedAt != nil) || allowed != (code == "") {
@@ -55,8 +55,8 @@ func (h *house) sameDecision(what, job string, code jobspec.Code) {
 	if allowed {
 		return
 	}
-	if diff := cmp.Diff(explainedReasons(x), recordedReasons(row.Reasons)); diff != "" {
-		h.t.Errorf("%s: explained and recorded: %s", what, diff)
+	if said, kept := explainedReasons(x), recordedReasons(row.Reasons); !reflect.DeepEqual(said, kept) {
+		h.t.Errorf("%s: explained %+v, recorded %+v", what, said, kept)
 	}
 	if !slices.ContainsFunc(row.Reasons, func(r api.Reason) bool { return r.Code == code }) {
 		h.t.Errorf("%s: %+v, want %s", what, row.Reasons, code)

@@ -104,7 +104,7 @@ func TestNothingRunsWithAnyBitOfAnyOpFlipped(t *testing.T) {
 	in, file := newInsider(t), h.chainFile()
 	for _, entry := range h.entries() {
 		named := fmt.Sprintf("op %d ", entry.Seq)
-		every := bounded(9, 1) // 9 and 8 share no factor: each bit of a byte has its turn
+		every := bounded(33, 1) // 33 and 8 share no factor: each bit of a byte has its turn
 		for bit := int(entry.Seq) % every; bit < len(entry.Op)*8; bit += every {
 			file.flip(entry.Op, bit, func() {
 				_, err := store.Load(h.dirs())
@@ -150,7 +150,7 @@ func TestJobWithAnyBitOfItsSignatureFlippedDoesNotRun(t *testing.T) {
 	in, file := newInsider(t), h.chainFile()
 	inForce := map[int64][]jobspec.Name{1: {"plain"}, 2: {"again"}, 4: {"again"}} // by seq of the op
 	e := in.must(t, h, false)
-	every := bounded(9, 1)
+	every := bounded(33, 1)
 	for _, entry := range h.entries() {
 		sig := entry.Sigs[0]
 		for bit := int(entry.Seq) % every; bit < len(sig)*8; bit += every {
