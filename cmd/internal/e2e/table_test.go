@@ -184,6 +184,9 @@ func TestOnlyTheTableOfTheDesignIsAccepted(t *testing.T) {
 	accepted, codes := 0, map[jobspec.Code]int{}
 	standing := map[*house]*engine.Engine{}
 	for i, k := range claims() {
+		if !k.wanted() && i%bounded(3, 1) != 0 {
+			continue // each claim is judged, without files, by the tests of jobspec
+		}
 		entry := c.entry(t, k)
 		t.Run(k.String(), func(t *testing.T) {
 			if k.wanted() || i%bounded(11, 1) == 0 { // each takes files of its own
