@@ -12,7 +12,8 @@ import (
 // Machine is what the stub's table depends on beside the plan.
 type Machine struct {
 	Arch        seccomp.Arch
-	LandlockABI int
+	LandlockABI int    // 0 where there is no landlock
+	NoFreshProc bool   // a sandbox cannot have a procfs of its own
 	HardNoFile  uint64 // hard limits of the service; a job gets at most these
 	HardNProc   uint64
 	HardFSize   uint64
@@ -90,8 +91,8 @@ func (p *Plan) Steps(m Machine) (*stub.Table, error) {
 	if !p.Valid() {
 		return nil, refuse(jobspec.CodeInternal, "", "the plan is empty")
 	}
-	if m.LandlockABI < LandlockFloor {
-		return nil, refuse(jobspec.CodeSbxFeatureMissing, "landlock", "landlock ABI %d, at least %d is needed", m.LandlockABI, LandlockFloor)
+	if err := m.admit(p.b); err != nil {
+		return nil, err
 	}
 	filter, err := seccomp.Filter(m.Arch, p.b.Opens())
 	if err != nil {
@@ -102,6 +103,7 @@ func (p *Plan) Steps(m Machine) (*stub.Table, error) {
 	s.limits()
 	s.identity()
 	s.mounts()
+	s.openProc()
 	s.namespaces()
 	s.landlock()
 	s.seccomp(filter)
@@ -240,20 +242,29 @@ func (s *steps) namespaces() {
 	s.close(firstSpareFD)
 }
 
-// landlock grants what the blueprint lists and nothing else.
+// landlock grants what the blueprint lists and nothing else. Where the kernel has
+// none and that was accepted, its rows are left out, and so is the layer.
 func (s *steps) landlock() {
+	if s.abi < LandlockFloor {
+		s.noNewPrivs()
+		return
+	}
 	attr := rulesetAttr(s.abi)
 	s.call("", "landlock_create_ruleset", firstSpareFD, s.t.Bytes(fmt.Sprintf("handled%x", attr), attr), stub.Int(int64(len(attr))), stub.Int(0))
-	for _, a := range s.b.Access {
+	for _, a := range s.access() {
 		bits := a.Right.bits(s.abi)
 		s.call("", "openat", secondSpareFD, stub.Int(atCwd), s.t.String(a.Path), stub.Int(oPath|oCloexec), stub.Int(0))
 		rule := s.t.Bytes(fmt.Sprintf("%s:%#x", a.Right, bits), pathBeneathAttr(bits, secondSpareFD))
 		s.call("", "landlock_add_rule", 0, stub.Int(firstSpareFD), stub.Int(1), rule, stub.Int(0))
 		s.close(secondSpareFD)
 	}
-	s.call("", "prctl", 0, stub.Int(prSetNNP), stub.Int(1), stub.Int(0), stub.Int(0), stub.Int(0))
+	s.noNewPrivs()
 	s.call(LayerLandlock, "landlock_restrict_self", 0, stub.Int(firstSpareFD), stub.Int(0))
 	s.close(firstSpareFD)
+}
+
+func (s *steps) noNewPrivs() {
+	s.call("", "prctl", 0, stub.Int(prSetNNP), stub.Int(1), stub.Int(0), stub.Int(0), stub.Int(0))
 }
 
 // seccomp loads the filter: operation 1 sets a filter, without flags.
@@ -267,7 +278,10 @@ func (s *steps) seccomp(filter seccomp.Program) {
 func (s *steps) measure() {
 	s.call(LayerSeccomp, "prctl", 2, stub.Int(prGetSeccomp), stub.Int(0), stub.Int(0), stub.Int(0), stub.Int(0))
 	s.call(LayerNNP, "prctl", 1, stub.Int(prGetNNP), stub.Int(0), stub.Int(0), stub.Int(0), stub.Int(0))
-	s.call(LayerLandlock, "openat", errAccess, stub.Int(atCwd), s.t.String(StubPath), stub.Int(oCloexec), stub.Int(0))
+	if s.abi >= LandlockFloor {
+		s.call(LayerLandlock, "openat", errAccess, stub.Int(atCwd), s.t.String(StubPath), stub.Int(oCloexec), stub.Int(0))
+	}
+	s.closedProc()
 	for _, family := range []int64{afInet, afUnix, afPacket} {
 		s.call(LayerSeccomp, "socket", errPerm, stub.Int(family), stub.Int(sockDgram|oCloexec), stub.Int(0))
 	}

@@ -29,13 +29,13 @@ type item struct {
 
 // mountArgs turns mounts into options, in their order, and adds the files that
 // they need.
-func mountArgs(items []item, fs *files, masks []string) ([]string, error) {
+func mountArgs(items []item, fs *files, proc procfs) ([]string, error) {
 	var args, last []string
 	for _, m := range items {
 		if strings.ContainsRune(m.Dst, 0) || strings.ContainsRune(m.Src, 0) {
 			return nil, fmt.Errorf("mount at %q: a zero byte in the path", m.Dst)
 		}
-		more, err := m.args(fs, masks)
+		more, err := m.args(fs, proc)
 		if err != nil {
 			return nil, fmt.Errorf("mount at %q: %w", m.Dst, err)
 		}
@@ -47,17 +47,13 @@ func mountArgs(items []item, fs *files, masks []string) ([]string, error) {
 	return append(args, last...), nil
 }
 
-func (m item) args(fs *files, masks []string) ([]string, error) {
+func (m item) args(fs *files, proc procfs) ([]string, error) {
 	perms := []string{"--perms", fmt.Sprintf("%04o", m.Perm)}
 	switch m.Kind {
 	case runner.Tmpfs, runner.HideDir:
 		return append(perms, "--size", strconv.FormatInt(m.Size, 10), "--tmpfs", m.Dst), nil
 	case runner.Proc:
-		args := []string{"--proc", m.Dst, "--ro-bind", "/proc/sys", m.Dst + "/sys"}
-		for _, name := range masks {
-			args = append(args, "--ro-bind", "/dev/null", name)
-		}
-		return args, nil
+		return proc.args(m.Dst), nil
 	case runner.Dev:
 		return []string{"--dev", m.Dst}, nil
 	case runner.Symlink:
@@ -101,16 +97,4 @@ func items(b *runner.Blueprint, guards []guarded) []item {
 	}
 	slices.SortStableFunc(all, func(x, y item) int { return runner.CompareMounts(x.Mount, y.Mount) })
 	return all
-}
-
-// procMasks are files of procfs that tell of the kernel or of keys. They are
-// covered where this kernel has them.
-func procMasks() []string {
-	var found []string
-	for _, name := range []string{"/proc/keys", "/proc/kallsyms", "/proc/timer_list", "/proc/kcore", "/proc/key-users", "/proc/sysrq-trigger"} {
-		if _, err := os.Lstat(name); err == nil {
-			found = append(found, name)
-		}
-	}
-	return found
 }

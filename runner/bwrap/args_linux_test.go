@@ -54,7 +54,7 @@ func TestOptionsMatchTheirGoldenText(t *testing.T) {
 	defer null.Close()
 	fs := files{list: []*os.File{null, null, null, null, null, null}}
 	defer fs.close()
-	mounts, err := mountArgs(somethingOfEach(null), &fs, []string{"/proc/keys"})
+	mounts, err := mountArgs(somethingOfEach(null), &fs, procfs{masks: []string{"/proc/keys"}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -81,7 +81,7 @@ func TestMountsThatCannotBeMadeAreErrors(t *testing.T) {
 		"zero byte in link": {Kind: runner.Symlink, Dst: "/x", Src: "a\x00b"},
 	} {
 		var fs files
-		if args, err := mountArgs([]item{{m, nil}}, &fs, nil); err == nil {
+		if args, err := mountArgs([]item{{m, nil}}, &fs, procfs{}); err == nil {
 			t.Errorf("%s: %q", name, args)
 		}
 		fs.close()

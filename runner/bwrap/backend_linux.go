@@ -9,6 +9,7 @@ import (
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/cause"
 	"github.com/sbxcron/sbxcron/runner/seccomp"
 	"golang.org/x/sys/unix"
 )
@@ -111,12 +112,7 @@ func (b *Backend) program() (*program, error) {
 // machine reads what a table depends on. It is read for every run: a service
 // whose landlock was taken away must not go on from memory.
 func machine() (runner.Machine, error) {
-	m := runner.Machine{Arch: seccomp.Arch(runtime.GOARCH)}
-	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	if errno != 0 {
-		return m, refusal(jobspec.CodeSbxFeatureMissing, "landlock", "the kernel does not offer landlock: %v; %s", errno, landlockRemedy)
-	}
-	m.LandlockABI = int(abi)
+	m := runner.Machine{Arch: seccomp.Arch(runtime.GOARCH), LandlockABI: cause.Read().Landlock}
 	for _, l := range []struct {
 		resource int
 		to       *uint64
@@ -134,7 +130,7 @@ const landlockRemedy = "use a kernel with landlock (5.19 or newer) and have it i
 
 // capabilities are what specs may require of this backend.
 func capabilities() []string {
-	return []string{"userns", "pidns", "netns", "ipcns", "utsns", "mounts", "landlock", "seccomp", "exact_bytes", "rlimits"}
+	return []string{"userns", "pidns", "netns", "ipcns", "utsns", "mounts", runner.FreshProc, "landlock", "seccomp", "exact_bytes", "rlimits"}
 }
 
 func closeAll(files ...*os.File) {

@@ -17,7 +17,7 @@ import (
 const canaryProgram = "/usr/bin/true"
 
 // canaryPlan plans a run of true in tier scratch, pinned like any job's program.
-func canaryPlan(h runner.Host, a runner.Account) (*runner.Plan, func() error, error) {
+func canaryPlan(h runner.Host, a runner.Account, weaker []string) (*runner.Plan, func() error, error) {
 	real, err := filepath.EvalSymlinks(canaryProgram)
 	if err != nil {
 		return nil, nil, fmt.Errorf("find the canary: %w", err)
@@ -33,6 +33,7 @@ func canaryPlan(h runner.Host, a runner.Account) (*runner.Plan, func() error, er
 		Bound: []jobspec.Bound{{Role: jobspec.RoleExecutable, Typed: canaryProgram, Real: real, Size: seen.Size, SHA256: seen.SHA256}},
 		Limits: jobspec.Limits{TimeoutSeconds: 10, FileSizeBytes: 1 << 20, OpenFiles: 64, PIDs: 16, TmpBytes: 1 << 20,
 			OutputBytes: 4096},
+		Weaker: weaker,
 	}
 	plan, err := runner.PlanUnsigned(permit.New(), runner.Order{Job: "canary", Tier: jobspec.Scratch, Net: jobspec.NetNone,
 		Spec: spec, Pins: set, Run: "probe", Account: a, Outputs: memoryOutputs{}, Host: h})

@@ -41,7 +41,7 @@ func pipe(name string, weRead bool) (ours, theirs *os.File, err error) {
 }
 
 // launch starts bwrap for a blueprint with the compiled table.
-func (b *Backend) launch(prog *program, p *runner.Blueprint, table *stub.Table, guards []guarded) (*os.Process, *pipes, error) {
+func (b *Backend) launch(prog *program, p *runner.Blueprint, view procfs, table *stub.Table, guards []guarded) (*os.Process, *pipes, error) {
 	var fs files
 	defer fs.close()
 	ours, err := b.inherit(&fs, p, table)
@@ -49,7 +49,7 @@ func (b *Backend) launch(prog *program, p *runner.Blueprint, table *stub.Table, 
 		ours.close()
 		return nil, nil, err
 	}
-	argv, err := b.arguments(&fs, p, guards, ours)
+	argv, err := b.arguments(&fs, p, view, guards, ours)
 	if err != nil {
 		ours.close()
 		return nil, nil, err
@@ -109,13 +109,13 @@ func openStdin(text string) (*os.File, error) {
 
 // arguments adds the remaining files and hands all options over in one of them:
 // what stands on a command line is readable for every process of the machine.
-func (b *Backend) arguments(fs *files, p *runner.Blueprint, guards []guarded, ours *pipes) ([]string, error) {
+func (b *Backend) arguments(fs *files, p *runner.Blueprint, view procfs, guards []guarded, ours *pipes) ([]string, error) {
 	mine, theirs, err := pipe("json", true)
 	if err != nil {
 		return nil, err
 	}
 	ours.json = mine
-	args, err := b.options(fs, p, guards, fs.take(theirs))
+	args, err := b.options(fs, p, view, guards, fs.take(theirs))
 	if err != nil {
 		return nil, err
 	}
@@ -134,8 +134,8 @@ func (b *Backend) arguments(fs *files, p *runner.Blueprint, guards []guarded, ou
 
 // options are what a blueprint makes of the command line: namespaces, identity
 // and mounts.
-func (b *Backend) options(fs *files, p *runner.Blueprint, guards []guarded, jsonFD string) ([]string, error) {
-	mounts, err := mountArgs(items(p, guards), fs, b.masks)
+func (b *Backend) options(fs *files, p *runner.Blueprint, view procfs, guards []guarded, jsonFD string) ([]string, error) {
+	mounts, err := mountArgs(items(p, guards), fs, view)
 	if err != nil {
 		return nil, err
 	}
@@ -154,7 +154,7 @@ func closing(p *runner.Blueprint) []string {
 func (b *Backend) Line(plan *runner.Plan, inherited ...*os.File) (args []string, list []*os.File, release func(), err error) {
 	fs := &files{list: inherited}
 	p := plan.Blueprint()
-	args, err = b.options(fs, p, nil, strconv.Itoa(len(inherited)-1))
+	args, err = b.options(fs, p, procfs{masks: b.masks}, nil, strconv.Itoa(len(inherited)-1))
 	if err != nil {
 		fs.close()
 		return nil, nil, nil, err

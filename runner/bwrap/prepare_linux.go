@@ -22,13 +22,34 @@ import (
 
 // Prepare builds the sandbox up to the barrier.
 func (b *Backend) Prepare(ctx context.Context, plan *runner.Plan) (runner.Armed, error) {
-	r, err := b.prepare(ctx, plan)
+	m, err := b.machineFor(ctx, plan)
+	if err != nil {
+		return nil, err
+	}
+	return b.prepareOn(ctx, plan, m)
+}
+
+// machineFor is the machine that a plan meets. That it has no fresh procfs to
+// give counts only where the plan does without: what the probe found was tried a
+// while ago, and a machine that was mended gives the stronger sandbox.
+func (b *Backend) machineFor(ctx context.Context, plan *runner.Plan) (runner.Machine, error) {
+	m, err := machine()
+	if err == nil && plan.Valid() && plan.Blueprint().Accepts(jobspec.WeakerNestedSandbox) {
+		m.NoFreshProc = slices.Contains(b.Probe(ctx).Needs, jobspec.WeakerNestedSandbox)
+	}
+	return m, err
+}
+
+func (b *Backend) prepareOn(ctx context.Context, plan *runner.Plan, m runner.Machine) (runner.Armed, error) {
+	r, err := b.prepare(ctx, plan, m)
 	if err == nil {
 		return r, nil
 	}
 	var no *runner.Refusal
 	var p *problem
 	switch {
+	case errors.As(err, &no) && no.Target == "landlock" && !strings.Contains(no.Detail, landlockRemedy):
+		return nil, refusal(no.Reason, no.Target, "%s; %s", no.Detail, landlockRemedy)
 	case errors.As(err, &no):
 		return nil, no
 	case errors.As(err, &p):
@@ -37,7 +58,7 @@ func (b *Backend) Prepare(ctx context.Context, plan *runner.Plan) (runner.Armed,
 	return nil, refusal(jobspec.CodeSbxSetupFailed, "", "%v", err)
 }
 
-func (b *Backend) prepare(ctx context.Context, plan *runner.Plan) (*run, error) {
+func (b *Backend) prepare(ctx context.Context, plan *runner.Plan, m runner.Machine) (*run, error) {
 	if !plan.Valid() {
 		return nil, refusal(jobspec.CodeInternal, "", "the plan is empty")
 	}
@@ -46,10 +67,6 @@ func (b *Backend) prepare(ctx context.Context, plan *runner.Plan) (*run, error) 
 		return nil, err
 	}
 	prog, err := b.program()
-	if err != nil {
-		return nil, err
-	}
-	m, err := machine()
 	if err != nil {
 		return nil, err
 	}
@@ -73,7 +90,7 @@ func (b *Backend) prepare(ctx context.Context, plan *runner.Plan) (*run, error) 
 		}
 		return nil, err
 	}
-	proc, ours, err := b.launch(prog, p, table, append(guards, events.mount()))
+	proc, ours, err := b.launch(prog, p, procfs{b.masks, m.NoFreshProc}, table, append(guards, events.mount()))
 	if err != nil {
 		events.close()
 		if helper != nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -13,6 +14,7 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/cause"
 	"golang.org/x/sys/unix"
 )
 
@@ -55,12 +57,10 @@ func (b *Backend) Probe(ctx context.Context) jobspec.Sandbox {
 	version, err = b.version(prog)
 	said.Version = version
 	if err == nil {
-		err = b.canary(ctx)
+		said, err = b.try(ctx, said)
 	}
 	if err != nil {
 		said = b.unusable(err, said)
-	} else {
-		said.Usable = true
 	}
 	b.mu.Lock()
 	b.probed = probeResult{key: key, at: time.Now(), said: said}
@@ -68,23 +68,52 @@ func (b *Backend) Probe(ctx context.Context) jobspec.Sandbox {
 	return said
 }
 
+// try runs canaries: the whole sandbox first, and where it fails for want of one
+// thing that a weaker choice names, the sandbox without that.
+func (b *Backend) try(ctx context.Context, said jobspec.Sandbox) (jobspec.Sandbox, error) {
+	m, err := machine()
+	if err != nil {
+		return said, err
+	}
+	without := func(choice, capability string, c cause.Cause) {
+		said.Needs, said.Detail, said.Remedy = []string{choice}, c.Detail, c.Remedy
+		said.Capabilities = slices.DeleteFunc(said.Capabilities, func(s string) bool { return s == capability })
+	}
+	said.Usable = true
+	if c := cause.Landlock(cause.Facts{Landlock: m.LandlockABI}, runner.LandlockFloor); c != (cause.Cause{}) {
+		without(jobspec.WeakerLandlockMissing, "landlock", c)
+		return said, b.canary(ctx, m, said.Needs...)
+	}
+	err = b.canary(ctx, m)
+	var no *runner.Refusal
+	if !errors.As(err, &no) || no.Reason != jobspec.CodeSbxSetupFailed {
+		return said, err
+	}
+	m.NoFreshProc = true
+	if b.canary(ctx, m, jobspec.WeakerNestedSandbox) != nil {
+		return said, err
+	}
+	without(jobspec.WeakerNestedSandbox, runner.FreshProc, cause.NoProc(cause.Read()))
+	return said, nil
+}
+
 // unusable writes an error into the answer.
 func (b *Backend) unusable(err error, said jobspec.Sandbox) jobspec.Sandbox {
-	said.Usable, said.Capabilities = false, nil
+	said.Usable, said.Capabilities, said.Needs = false, nil, nil
 	said.Problem, said.Detail = jobspec.CodeSbxSelftestFailed, err.Error()
 	said.Remedy = "run sbxcron doctor and repair what it names"
 	var p *problem
 	var no *runner.Refusal
 	switch {
 	case errors.As(err, &p):
-		said.Problem, said.Detail, said.Remedy = p.code, p.detail, p.remedy
+		said.Problem, said.Detail, said.Remedy, said.Lasting = p.code, p.detail, p.remedy, p.lasting
 	case errors.As(err, &no):
 		said.Problem, said.Detail = no.Reason, no.Detail
 		if no.Target == "landlock" {
 			said.Remedy = landlockRemedy
 		}
 		if p := b.noUserNamespaces(canaryAccount()); no.Target == "userns" && p != nil {
-			said.Remedy = p.remedy
+			said.Remedy, said.Lasting = p.remedy, p.lasting
 		}
 	}
 	return said
@@ -119,13 +148,13 @@ func credential(a runner.Account) *syscall.Credential {
 }
 
 // canary runs true in tier scratch and wants it to succeed.
-func (b *Backend) canary(ctx context.Context) error {
-	plan, closePins, err := canaryPlan(b.host, canaryAccount())
+func (b *Backend) canary(ctx context.Context, m runner.Machine, weaker ...string) error {
+	plan, closePins, err := canaryPlan(b.host, canaryAccount(), weaker)
 	if err != nil {
 		return err
 	}
 	defer closePins()
-	armed, err := b.Prepare(ctx, plan)
+	armed, err := b.prepareOn(ctx, plan, m)
 	if err != nil {
 		return err
 	}
@@ -135,7 +164,7 @@ func (b *Backend) canary(ctx context.Context) error {
 	}
 	if end := proc.Wait(); end.Outcome != record.OutcomeSucceeded {
 		return &problem{jobspec.CodeSbxSelftestFailed, fmt.Sprintf("the canary ended as %s, exit code %d, signal %q: %v", end.Outcome, end.ExitCode, end.Signal, end.Reasons),
-			"run sbxcron doctor and repair what it names"}
+			"run sbxcron doctor and repair what it names", false}
 	}
 	return nil
 }
@@ -144,20 +173,10 @@ func (b *Backend) canary(ctx context.Context) error {
 // that it can.
 func (b *Backend) noUserNamespaces(a runner.Account) *problem {
 	err := b.tryUserNamespace(a)
-	if err == nil && !apparmorRestricts() {
+	if err == nil {
 		return nil
 	}
-	if apparmorRestricts() {
-		return &problem{jobspec.CodeSbxFeatureMissing, "AppArmor keeps unprivileged user namespaces from programs without a profile",
-			"install the distribution's AppArmor profile for bwrap (Ubuntu: apparmor-profiles, then load /etc/apparmor.d/bwrap-userns-restrict)"}
-	}
-	return &problem{jobspec.CodeSbxFeatureMissing, fmt.Sprintf("user namespaces are refused to uid %d: %v", a.UID, err),
-		"set sysctl user.max_user_namespaces above 0 and, where it exists, kernel.unprivileged_userns_clone to 1; in a container, allow them in its seccomp profile"}
-}
-
-func apparmorRestricts() bool {
-	v, err := os.ReadFile("/proc/sys/kernel/apparmor_restrict_unprivileged_userns")
-	return err == nil && strings.TrimSpace(string(v)) == "1"
+	return missing(cause.NoUserNS(cause.Read(), err))
 }
 
 func (b *Backend) tryUserNamespace(a runner.Account) error {
@@ -175,10 +194,31 @@ func (b *Backend) tryUserNamespace(a runner.Account) error {
 		return err
 	}
 	state, err := proc.Wait()
-	if err == nil && !state.Success() {
-		err = fmt.Errorf("bwrap ended with %s", state)
+	if err != nil || state.Success() {
+		return err
 	}
-	return err
+	if err := b.spawn.userNamespace(prog, null, a); err != nil {
+		return err
+	}
+	return fmt.Errorf("bwrap ended with %s", state)
+}
+
+// userNamespace starts a program in a namespace of its own, to learn what the
+// kernel says. Only an ordinary user can ask so: where the account is not ours,
+// its ids are not known in the new namespace.
+func (s *spawner) userNamespace(p *program, null *os.File, a runner.Account) error {
+	if a.Drop {
+		return nil
+	}
+	var said error
+	err := s.do(func() {
+		proc, err := os.StartProcess("/proc/self/fd/3", []string{"bwrap", "--version"}, &os.ProcAttr{Dir: "/", Env: []string{},
+			Files: []*os.File{null, null, null, p.file}, Sys: &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER, Pdeathsig: syscall.SIGKILL}})
+		if said = err; err == nil {
+			_, said = proc.Wait()
+		}
+	})
+	return errors.Join(err, said)
 }
 
 // version asks the program, with nothing of a job near it.

@@ -8,6 +8,7 @@ import (
 	"os"
 
 	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/runner/cause"
 	"golang.org/x/sys/unix"
 )
 
@@ -24,10 +25,10 @@ type program struct {
 func openProgram(path string) (*program, error) {
 	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if errors.Is(err, unix.ENOENT) {
-		return nil, &problem{jobspec.CodeSbxBackendMissing, path + " is not there", "install bubblewrap (Debian, Ubuntu: apt install bubblewrap)"}
+		return nil, missing(cause.BadProgram(cause.Program{Path: path, Missing: true}))
 	}
 	if err != nil {
-		return nil, &problem{jobspec.CodeSbxBackendMissing, fmt.Sprintf("open %s: %v", path, err), "install bubblewrap anew"}
+		return nil, &problem{jobspec.CodeSbxBackendMissing, fmt.Sprintf("open %s: %v", path, err), "install bubblewrap anew", true}
 	}
 	f := os.NewFile(uintptr(fd), path)
 	if err := checkProgram(fd, path); err != nil {
@@ -37,7 +38,7 @@ func openProgram(path string) (*program, error) {
 	h := sha256.New()
 	if _, err := io.Copy(h, io.NewSectionReader(f, 0, 1<<30)); err != nil {
 		f.Close()
-		return nil, &problem{jobspec.CodeSbxBackendMissing, fmt.Sprintf("read %s: %v", path, err), "install bubblewrap anew"}
+		return nil, &problem{jobspec.CodeSbxBackendMissing, fmt.Sprintf("read %s: %v", path, err), "install bubblewrap anew", false}
 	}
 	return &program{file: f, digest: jobspec.Digest(h.Sum(nil))}, nil
 }
@@ -46,26 +47,34 @@ func openProgram(path string) (*program, error) {
 // one that gains rights when it starts: no_new_privs would break it, and
 // without that it is a door for everything that runs it.
 func checkProgram(fd int, path string) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
-		return &problem{jobspec.CodeSbxBackendMissing, fmt.Sprintf("look at %s: %v", path, err), "install bubblewrap anew"}
+	seen, err := cause.LookAt(fd, path)
+	if err != nil {
+		return &problem{jobspec.CodeSbxBackendMissing, err.Error(), "install bubblewrap anew", false}
 	}
-	_, capErr := unix.Fgetxattr(fd, "security.capability", nil)
-	switch {
-	case st.Mode&unix.S_IFMT != unix.S_IFREG || st.Uid != 0 || st.Mode&0o022 != 0:
-		return &problem{jobspec.CodeSbxBackendMissing, path + " is not a file that only root can change", "install bubblewrap from the distribution's package"}
-	case st.Mode&(unix.S_ISUID|unix.S_ISGID) != 0 || capErr == nil:
-		return &problem{jobspec.CodeSbxFeatureMissing, path + " is set-id or has file capabilities",
-			"allow user namespaces to ordinary users and remove the bit: chmod u-s,g-s " + path}
+	if c := cause.BadProgram(seen); c != (cause.Cause{}) {
+		return missing(c)
 	}
 	return nil
 }
 
 // problem is why the backend does not work here, and what to do about it.
 type problem struct {
-	code   jobspec.Code
-	detail string
-	remedy string
+	code    jobspec.Code
+	detail  string
+	remedy  string
+	lasting bool // until somebody mends the machine
 }
 
 func (p *problem) Error() string { return p.detail }
+
+// missing is a cause as a problem: of the program itself, or of what it needs.
+func missing(c cause.Cause) *problem {
+	code := jobspec.CodeSbxFeatureMissing
+	switch c.Word {
+	case cause.NoProgram, cause.NotRootOwned:
+		code = jobspec.CodeSbxBackendMissing
+	case cause.OldProgram:
+		code = jobspec.CodeSbxBackendVersion
+	}
+	return &problem{code, c.Detail, c.Remedy, c.Lasting}
+}

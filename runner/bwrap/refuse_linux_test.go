@@ -200,7 +200,6 @@ func filtered() map[string]struct {
 	const newUser, inet = 0x10000000, 2
 	return map[string]row{
 		"userns":   {jobspec.CodeSbxFeatureMissing, "user namespaces", answer("clone", 0, jset(newUser), uint32(seccomp.EPERM))},
-		"landlock": {jobspec.CodeSbxFeatureMissing, "landlock", answer("landlock_create_ruleset", 0, nil, uint32(seccomp.ENOSYS))},
 		"restrict": {jobspec.CodeSbxFeatureMissing, "landlock", answer("landlock_restrict_self", 0, nil, uint32(seccomp.EPERM))},
 		"pretend":  {jobspec.CodeSbxFeatureMissing, "landlock", answer("landlock_restrict_self", 0, nil, 0x00050000)},
 		"seccomp":  {jobspec.CodeSbxFeatureMissing, "seccomp", answer("seccomp", 0, nil, uint32(seccomp.EPERM))},
