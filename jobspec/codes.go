@@ -239,6 +239,8 @@ const (
 	CodeLimitOutput        Code = "limit_output"
 	CodeLimitFsize         Code = "limit_fsize"
 	CodeLimitCPU           Code = "limit_cpu"
+	CodeLimitConnections   Code = "limit_connections"
+	CodeLimitNetBytes      Code = "limit_net_bytes"
 )
 
 // Codes: runner.

@@ -17,10 +17,14 @@ type Endpoint struct {
 	Port  uint16
 }
 
+// LocalHost is the one name for services of the machine itself. It opens only as
+// a private host or a forward, by that name in policy and spec.
+const LocalHost = "localhost"
+
 // ParseEndpoint reads "name:port", "*.name:port", "address:port", "range/bits:port"
 // and "[v6 address or range]:port". Names are lower case ASCII, as DNS has them.
-// What means the machine itself or everybody is refused: a job's loopback is its
-// own, and no host is named by a wildcard alone.
+// What means everybody is refused, and so are loopback addresses: a job's loopback
+// is its own, and "localhost" is the one name for the machine's.
 func ParseEndpoint(s string) (Endpoint, error) {
 	bad := func(detail string) (Endpoint, error) {
 		return Endpoint{}, &FieldError{Reason: CodeNetDomainInvalid, Field: "host " + Quote(s), Detail: detail}
@@ -91,8 +95,8 @@ func hostFault(name string) string {
 	if len(name) > 253 {
 		return "the name is longer than 253 bytes"
 	}
-	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
-		return "a job's loopback is its own; use net.forward for a service of the host"
+	if strings.HasSuffix(name, "."+LocalHost) {
+		return "a service of the machine itself is named localhost, without more"
 	}
 	last := ""
 	for part := range strings.SplitSeq(name, ".") {
@@ -113,11 +117,11 @@ func (e Endpoint) IsOne() bool {
 	return e.Name != "" && !e.Below || e.Name == "" && e.Range.IsSingleIP()
 }
 
-// IsPrivate reports whether e is a range with private addresses in it. Where a
-// name leads is known only when it is used.
+// IsPrivate reports whether e is the machine itself or a range with private
+// addresses in it. Where another name leads is known only when it is used.
 func (e Endpoint) IsPrivate() bool {
 	if e.Name != "" {
-		return false
+		return e.Name == LocalHost
 	}
 	for _, private := range []string{"10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "fc00::/7"} {
 		if netip.MustParsePrefix(private).Overlaps(e.Range) {

@@ -8,14 +8,14 @@ import (
 
 func TestEndpointsAreReadInOneForm(t *testing.T) {
 	for _, s := range []string{"api.example.org:443", "*.example.org:443", "a_b.example.org:1", "10.0.0.5:5432", "10.0.0.0/8:5432", "203.0.113.0/24:65535",
-		"[2001:db8::1]:443", "[fd00::/8]:443", "db:5432"} {
+		"[2001:db8::1]:443", "[fd00::/8]:443", "db:5432", "localhost:5432"} {
 		if e, err := ParseEndpoint(s); err != nil || e.String() != s {
 			t.Errorf("%q is %+v (%s), %v", s, e, e, err)
 		}
 	}
 	for _, s := range []string{"", ":443", "example.org", "example.org:", "example.org:0", "example.org:65536", "example.org:0443", "example.org:*", "example.org:443:1",
 		"Example.org:443", "example.org.:443", "-a.org:443", "a-.org:443", "a..org:443", "*:443", "*.org:443", "*.*.org:443", "a.*.org:443", "ex\u00e4mple.org:443", "a b.org:443",
-		"localhost:80", "x.localhost:80", "127.0.0.1:80", "127.1:80", "0x7f.1:80", "2130706433:80", "0.0.0.0:80", "0.0.0.0/0:443", "128.0.0.0/1:443", "169.254.169.254:80",
+		"x.localhost:80", "*.x.localhost:80", "127.0.0.1:80", "127.1:80", "0x7f.1:80", "2130706433:80", "0.0.0.0:80", "0.0.0.0/0:443", "128.0.0.0/1:443", "169.254.169.254:80",
 		"224.0.0.1:80", "10.0.0.1/8:443", "10.0.0.0/33:443", "010.0.0.1:80", "::1:80", "[::1]:80", "[::]:80", "[::/0]:80", "[::ffff:10.0.0.1]:80", "[fe80::1%eth0]:80", "[fe80::1]:80",
 		"[FD00::1]:80", "[10.0.0.1]:80", "http://a.org:80"} {
 		if e, err := ParseEndpoint(s); err == nil {

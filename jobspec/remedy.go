@@ -205,6 +205,8 @@ var codeFacts = map[Code]codeFact{
 	CodeLimitOutput:        {ClassDenied, "let the job print less, or raise limits.output"},
 	CodeLimitFsize:         {ClassDenied, "let the job write smaller files, or raise limits.file_size"},
 	CodeLimitCPU:           {ClassDenied, "let the job compute less, or raise limits.cpus"},
+	CodeLimitConnections:   {ClassDenied, "let the job connect less often, or raise limits.connections"},
+	CodeLimitNetBytes:      {ClassDenied, "let the job transfer less, or raise limits.bytes"},
 
 	CodeAuditUnavailable: {ClassUnavailable, "free disk space or repair STATE/ledger; no record, no run"},
 	CodeInternal:         {ClassOther, "report this as a defect, with the message"},
