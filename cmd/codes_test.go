@@ -20,7 +20,7 @@ var unraised = []string{
 	// Limits that cgroups enforce.
 	"CodeLimitMemory", "CodeLimitCPU",
 	// Other backends, queues and their holders.
-	"CodeSbxBackendVersion", "CodeCapacity", "CodeServiceRunning",
+	"CodeCapacity", "CodeServiceRunning",
 }
 
 // A code that the documents name and nothing raises would be a check that people

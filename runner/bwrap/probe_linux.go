@@ -57,7 +57,7 @@ func (b *Backend) Probe(ctx context.Context) jobspec.Sandbox {
 	version, err = b.version(prog)
 	said.Version = version
 	if err == nil {
-		said, err = b.try(ctx, said)
+		said, err = b.try(ctx, prog, said)
 	}
 	if err != nil {
 		said = b.unusable(err, said)
@@ -70,7 +70,7 @@ func (b *Backend) Probe(ctx context.Context) jobspec.Sandbox {
 
 // try runs canaries: the whole sandbox first, and where it fails for want of one
 // thing that a weaker choice names, the sandbox without that.
-func (b *Backend) try(ctx context.Context, said jobspec.Sandbox) (jobspec.Sandbox, error) {
+func (b *Backend) try(ctx context.Context, prog *program, said jobspec.Sandbox) (jobspec.Sandbox, error) {
 	m, err := machine()
 	if err != nil {
 		return said, err
@@ -88,6 +88,9 @@ func (b *Backend) try(ctx context.Context, said jobspec.Sandbox) (jobspec.Sandbo
 	var no *runner.Refusal
 	if !errors.As(err, &no) || no.Reason != jobspec.CodeSbxSetupFailed {
 		return said, err
+	}
+	if old := b.tooOld(prog, said.Version); old != nil {
+		return said, old
 	}
 	m.NoFreshProc = true
 	if b.canary(ctx, m, jobspec.WeakerNestedSandbox) != nil {
@@ -223,27 +226,48 @@ func (s *spawner) userNamespace(p *program, null *os.File, a runner.Account) err
 
 // version asks the program, with nothing of a job near it.
 func (b *Backend) version(prog *program) (string, error) {
-	ours, theirs, err := pipe("version", true)
+	text, err := b.ask(prog, "--version", 256)
+	return strings.TrimSpace(strings.TrimPrefix(text, "bubblewrap")), err
+}
+
+// tooOld names an option that every run gives and the program does not know; nil
+// where it knows all. It is asked only when a canary has failed.
+func (b *Backend) tooOld(prog *program, version string) *problem {
+	text, err := b.ask(prog, "--help", 64<<10)
+	if err != nil || text == "" {
+		return nil
+	}
+	for _, option := range []string{"--args", "--bind-fd", "--ro-bind-fd", "--ro-bind-data", "--perms", "--size", "--disable-userns", "--json-status-fd", "--cap-drop"} {
+		if !strings.Contains(text, option+" ") && !strings.Contains(text, option+"\n") {
+			return missing(cause.OldBwrap(version, option))
+		}
+	}
+	return nil
+}
+
+// ask runs the program with one option and returns what it prints.
+func (b *Backend) ask(prog *program, option string, most int64) (string, error) {
+	ours, theirs, err := pipe("answer", true)
 	if err != nil {
 		return "", err
 	}
 	defer ours.Close()
-	null, err := os.Open(os.DevNull)
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
 		theirs.Close()
 		return "", err
 	}
-	proc, err := b.spawn.start(prog, []string{"bwrap", "--version"}, []*os.File{null, theirs, null}, credential(canaryAccount()))
+	proc, err := b.spawn.start(prog, []string{"bwrap", option}, []*os.File{null, theirs, theirs}, credential(canaryAccount()))
 	closeAll(null, theirs)
 	if err != nil {
-		return "", fmt.Errorf("ask bwrap for its version: %w", err)
+		return "", fmt.Errorf("ask bwrap %s: %w", option, err)
 	}
 	if err := ours.SetReadDeadline(time.Now().Add(setupTime)); err != nil {
 		return "", err
 	}
-	text, err := io.ReadAll(io.LimitReader(ours, 256))
+	text, err := io.ReadAll(io.LimitReader(ours, most))
 	if _, werr := proc.Wait(); err != nil || werr != nil {
 		return "", errors.Join(err, werr)
 	}
-	return strings.TrimSpace(strings.TrimPrefix(string(text), "bubblewrap")), nil
+	return string(text), nil
 }

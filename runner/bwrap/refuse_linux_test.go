@@ -106,6 +106,32 @@ func TestABwrapThatOthersCanChangeIsRefused(t *testing.T) {
 	mustRefuse(t, openAt(t, path), jobspec.CodeSbxFeatureMissing, "set-id")
 }
 
+// An old bwrap is played by a script of root's: it knows nothing of one option,
+// and is bwrap in everything else.
+func TestABwrapThatIsTooOldIsNamed(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("needs root")
+	}
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []string{filepath.Dir(dir), dir} {
+		if err := os.Chmod(d, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	text := "#!/bin/bash\n[ \"$1\" = --help ] && { " + Program + " --help 2>&1 | grep -v disable-userns; exit; }\n" +
+		"[ \"$1\" = --args ] && { echo 'bwrap: Unknown option --disable-userns' >&2; exit 1; }\nexec " + Program + " \"$@\"\n"
+	if err := os.WriteFile(dir+"/bwrap", []byte(text), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	said := openAt(t, dir+"/bwrap").Probe(t.Context())
+	if said.Usable || said.Problem != jobspec.CodeSbxBackendVersion || !strings.Contains(said.Detail, "--disable-userns") || said.Remedy == "" || !said.Lasting {
+		t.Errorf("probe says %+v", said)
+	}
+}
+
 func TestAStubThatWasChangedIsRefused(t *testing.T) {
 	b := open(t)
 	plan, canary := canaryJob(t, b)
