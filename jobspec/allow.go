@@ -53,7 +53,7 @@ func allowances() map[Code]func(*judge, Check) string {
 			return j.built("net.sockets", j.listed("sockets", func(c Ceiling) []string { return c.Sockets }, c.Target))
 		},
 		CodeCredentialOverCeiling: func(j *judge, c Check) string {
-			return j.built("credential", j.listed("credentials", func(c Ceiling) []string { return c.Credentials }, c.Target))
+			return j.listed("credentials", func(c Ceiling) []string { return c.Credentials }, c.Target)
 		},
 		CodePathOverCeiling: (*judge).allowPath,
 		CodeLimitOverCeiling: func(j *judge, c Check) string {

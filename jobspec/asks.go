@@ -65,6 +65,9 @@ func (j *judge) question(f finding) string {
 	for _, o := range OpensOf(j.op).Lines() {
 		lines = append(lines, "opens:   "+o)
 	}
+	for _, c := range j.spec.Credentials {
+		lines = append(lines, "secret:  "+Quote(c.Name)+" as "+c.words())
+	}
 	return strings.Join(lines, "\n")
 }
 

@@ -53,6 +53,9 @@ func CoverageOf(s *Spec) map[string]string {
 		}
 	}
 	coverBinds(c, s.Bind, s.StateDir)
+	if len(s.Credentials) > 0 {
+		c["credentials"] = "unbound"
+	}
 	return c
 }
 

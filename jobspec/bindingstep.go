@@ -33,6 +33,7 @@ func (j *judge) binding() {
 		j.bindSource(b)
 	}
 	j.state()
+	j.credentialValues()
 }
 
 // complete: everything that the command names is bound, and the program is

@@ -328,9 +328,9 @@ func TestFieldsOfLaterWorkAreRefusedByName(t *testing.T) {
 	changes := map[string]func(op *Op){
 		"net.mode proxy": func(op *Op) { op.Net = NetProxy }, "net.allow": func(op *Op) { op.Spec.NetAllow = []string{"a:443"} },
 		"net.deny": func(op *Op) { op.Spec.NetDeny = []string{"a:443"} }, "net.forward": func(op *Op) { op.Spec.Forward = []string{"a:1"} },
-		"net.sockets": func(op *Op) { op.Spec.Sockets = []string{"/s"} }, "credential": func(op *Op) { op.Spec.Credentials = []Credential{{"a", "file"}} },
-		"at":     func(op *Op) { op.Spec.Schedule.At = InstantOf(testNow()) },
-		"jitter": func(op *Op) { op.Spec.Schedule.JitterSeconds = 1 }, "missed once": func(op *Op) { op.Spec.Schedule.Missed = "once" },
+		"net.sockets": func(op *Op) { op.Spec.Sockets = []string{"/s"} },
+		"at":          func(op *Op) { op.Spec.Schedule.At = InstantOf(testNow()) },
+		"jitter":      func(op *Op) { op.Spec.Schedule.JitterSeconds = 1 }, "missed once": func(op *Op) { op.Spec.Schedule.Missed = "once" },
 		"start_deadline": func(op *Op) { op.Spec.Schedule.StartDeadlineSeconds = 1 }, "overlap queue": func(op *Op) { op.Spec.Schedule.Overlap = "queue" },
 		"overlap replace": func(op *Op) { op.Spec.Schedule.Overlap = "replace" }, "retries": func(op *Op) { op.Spec.Schedule.Retries = 1 },
 		"limits.memory": func(op *Op) { op.Spec.Limits.MemoryBytes = 1 }, "limits.cpus": func(op *Op) { op.Spec.Limits.CPUPercent = 1 },

@@ -38,14 +38,17 @@ type Input struct {
 	Host      Host
 	Paths     []Observation // nil at PhaseApply
 	Sensitive []Sensitive
-	Sandbox   Sandbox
-	Schedule  error     // what the calendar says against the schedule, nil for none
-	Gap       int64     // smallest interval of the schedule in seconds, 0 when unknown
-	Audit     error     // why no durable record can be written, nil for none
-	Held      bool      // explain and trigger only
-	HeldFor   Code      // of the hold, "" for job_held
-	At        time.Time // when the run would start; zero: Host.Now
-	Jobs      int64     // jobs of the principal in force, this one not counted; add and apply only
+	// Credentials are those that the spec names, as they were found; nil at
+	// PhaseApply.
+	Credentials []CredentialFact
+	Sandbox     Sandbox
+	Schedule    error     // what the calendar says against the schedule, nil for none
+	Gap         int64     // smallest interval of the schedule in seconds, 0 when unknown
+	Audit       error     // why no durable record can be written, nil for none
+	Held        bool      // explain and trigger only
+	HeldFor     Code      // of the hold, "" for job_held
+	At          time.Time // when the run would start; zero: Host.Now
+	Jobs        int64     // jobs of the principal in force, this one not counted; add and apply only
 }
 
 // Check is one finding, good or bad. Check by check a decision is readable.

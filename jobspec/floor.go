@@ -43,7 +43,7 @@ var (
 // floorRules are the rules in the order in which they are printed.
 func floorRules() []floorRule {
 	return append([]floorRule{rulePrivilege, ruleBypass, ruleEnvSplit, ruleDepth, ruleStdin, ruleUnparseable, ruleEnvDeny,
-		ruleInline, ruleDynamic, ruleOpaque, ruleLoads, ruleRunner, ruleMention, ruleEnvAsk, ruleGitCommit}, commandRules()...)
+		ruleInline, ruleDynamic, ruleOpaque, ruleLoads, ruleRunner, ruleMention, ruleEnvAsk, ruleGitCommit, ruleCredentialEnv}, commandRules()...)
 }
 
 // FloorVersion rises when the floor changes in a way that its text below does

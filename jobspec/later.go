@@ -17,7 +17,6 @@ func laterTable() []laterField {
 		{"net.deny", func(op *Op) bool { return len(op.Spec.NetDeny) > 0 }},
 		{"net.forward", func(op *Op) bool { return len(op.Spec.Forward) > 0 }},
 		{"net.sockets", func(op *Op) bool { return len(op.Spec.Sockets) > 0 }},
-		{"credential", func(op *Op) bool { return len(op.Spec.Credentials) > 0 }},
 		{"at", func(op *Op) bool { return !op.Spec.Schedule.At.IsZero() }},
 		{"jitter", func(op *Op) bool { return op.Spec.Schedule.JitterSeconds != 0 }},
 		{"missed once", func(op *Op) bool { return op.Spec.Schedule.Missed == "once" }},

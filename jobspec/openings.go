@@ -19,6 +19,7 @@ func (j *judge) openingAsks() {
 		j.ask(finding{effect: effectAsk, code: ruleGitCommit.code, layer: LayerFloor, rule: ruleGitCommit.id, text: ruleGitCommit.text,
 			words: j.commandWords()})
 	}
+	j.credentialAsks()
 }
 
 func (j *judge) commandWords() []string {
@@ -47,6 +48,7 @@ func (j *judge) openingsForm() {
 	j.bindsForm()
 	j.boundBinds()
 	j.stateForm()
+	j.credentialsForm()
 }
 
 // stateForm: a folder that outlives a run belongs to an account that does, and

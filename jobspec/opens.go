@@ -45,19 +45,22 @@ func OpensOf(op *Op) Opens {
 		o.Hosts = append(o.Hosts, s.Forward...)
 	}
 	for _, c := range s.Credentials {
-		o.Credentials = append(o.Credentials, c.Name)
+		if !slices.Contains(o.Credentials, c.Name) {
+			o.Credentials = append(o.Credentials, c.Name)
+		}
 	}
 	o.Sockets = append(o.Sockets, s.Sockets...)
 	return o
 }
 
-// Lines name each place that is opened, one a line and quoted.
+// Lines name each place that is opened, one a line and quoted. How a credential
+// is shown is not told by its name: Credential says it.
 func (o Opens) Lines() []string {
 	var all []string
 	for _, l := range []struct {
 		what  string
 		items []string
-	}{{"write", o.Write}, {"read", o.Read}, {"host", o.Hosts}, {"credential", o.Credentials}, {"socket", o.Sockets}} {
+	}{{"write", o.Write}, {"read", o.Read}, {"host", o.Hosts}, {"socket", o.Sockets}} {
 		for _, item := range l.items {
 			all = append(all, fmt.Sprintf("%s %s", l.what, Quote(item)))
 		}

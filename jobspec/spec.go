@@ -29,7 +29,7 @@ type Spec struct {
 	NetDeny     []string          `json:"net_deny"`    // see laterTable
 	Forward     []string          `json:"forward"`     // see laterTable
 	Sockets     []string          `json:"sockets"`     // see laterTable
-	Credentials []Credential      `json:"credentials"` // see laterTable
+	Credentials []Credential      `json:"credentials"` // by name; the values are no part of the signature
 	Denials     DenialRules       `json:"denials"`     //
 	Backend     BackendNeed       `json:"backend"`     //
 	Weaker      []string          `json:"weaker"`      // weaker choices that the owner accepts by name
@@ -134,7 +134,8 @@ type Bind struct {
 	UID    int      `json:"uid"`    // who owned it at add
 }
 
-// Credential names a secret and where it appears. Refused by laterTable so far.
+// Credential names a secret and how the job sees it: "file", "path:~/PLACE" or
+// "env:NAME".
 type Credential struct {
 	Name string `json:"name"`
 	As   string `json:"as"`

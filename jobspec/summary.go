@@ -162,7 +162,7 @@ func (s *summary) where() {
 	s.list("forward", p.Forward)
 	s.list("sockets", p.Sockets)
 	for _, c := range p.Credentials {
-		s.say("credential", "%s as %s", Quote(c.Name), Quote(c.As))
+		s.say("credential", "%s as %s; its value may change without a new signature", Quote(c.Name), c.words())
 	}
 	if p.StateDir {
 		s.say("state", "%s: a folder of its own that survives runs, up to %s; gone with remove", StatePlace, bytesWord(p.Limits.StateBytes))
