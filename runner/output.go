@@ -9,9 +9,11 @@ import (
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/runner/mask"
 )
 
-// Capture keeps one stream of a run in bounded space. It takes every byte, so
+// Capture keeps one stream of a run in bounded space, with the values of the
+// job's credentials taken out before anything else is done. It takes every byte, so
 // that a job never waits for a full pipe, and counts and hashes all of them; it
 // keeps the first half of its bound in the file as it comes (a follower sees it
 // live) and the last half in memory, which Finish writes behind a line that says
@@ -28,29 +30,34 @@ type Capture struct {
 	kept   int64
 	keptH  hash.Hash
 	failed error // the first error of the file
+	masked *mask.Stream
 }
 
 // NewCapture captures into file, which it takes over, and keeps at most keep
 // bytes of the stream; the line in the gap comes on top of that. With keep 0
-// nothing is kept.
-func NewCapture(stream string, file *os.File, keep int64) *Capture {
+// nothing is kept. What secrets finds is not seen by anybody; nil finds nothing.
+func NewCapture(stream string, file *os.File, keep int64, secrets *mask.Set) *Capture {
 	keep = max(keep, 0)
-	return &Capture{
+	c := &Capture{
 		stream: stream, file: file, all: sha256.New(), keptH: sha256.New(),
 		room: keep - keep/2, tail: ring{size: keep / 2},
 	}
+	c.masked = secrets.Stream(c.take)
+	return c
 }
 
 // Write never fails and never stops short: a full disk must not stop the job's
 // output from being drained. Finish reports it.
-func (c *Capture) Write(p []byte) (int, error) {
+func (c *Capture) Write(p []byte) (int, error) { return c.masked.Write(p) }
+
+// take is given what is left of the stream.
+func (c *Capture) take(p []byte) {
 	c.all.Write(p)
 	c.total += int64(len(p))
 	head := min(int64(len(p)), c.room)
 	c.room -= head
 	c.store(p[:head])
 	c.tail.add(p[head:])
-	return len(p), nil
 }
 
 // store writes to the file and accounts for exactly the bytes that arrived.
@@ -68,6 +75,7 @@ func (c *Capture) store(p []byte) {
 // the file even with an error, which is the first that the file gave; a stream
 // that lost bytes to it is truncated.
 func (c *Capture) Finish() (record.Captured, error) {
+	c.masked.Close()
 	if lost := c.tail.lost; lost > 0 {
 		c.store(gap(lost))
 	}

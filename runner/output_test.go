@@ -24,7 +24,7 @@ func captured(t *testing.T, keep int64, chunks ...string) (record.Captured, stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := NewCapture("out", f, keep)
+	c := NewCapture("out", f, keep, nil)
 	for _, chunk := range chunks {
 		if n, err := c.Write([]byte(chunk)); n != len(chunk) || err != nil {
 			t.Fatalf("write: %d, %v", n, err)
@@ -108,7 +108,7 @@ func TestTenMegabytesOfOneLineBlockNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := NewCapture("err", f, 1<<20)
+	c := NewCapture("err", f, 1<<20, nil)
 	if n, err := io.Copy(c, r); n != int64(len(line)) || err != nil {
 		t.Fatalf("drained %d, %v", n, err)
 	}
@@ -134,7 +134,7 @@ func TestHeadIsInTheFileWhileTheJobRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c := NewCapture("out", f, 100)
+	c := NewCapture("out", f, 100, nil)
 	fmt.Fprint(c, "early")
 	if raw, err := os.ReadFile(path); string(raw) != "early" {
 		t.Errorf("file holds %q, %v", raw, err)
@@ -150,7 +150,7 @@ func TestFullDiskIsReportedAndTheStreamStillDrained(t *testing.T) {
 	if err != nil {
 		t.Skip("/dev/full is missing")
 	}
-	c := NewCapture("out", f, 10)
+	c := NewCapture("out", f, 10, nil)
 	whole := strings.Repeat("x", 1000)
 	if n, err := io.Copy(c, strings.NewReader(whole)); n != 1000 || err != nil {
 		t.Fatalf("drained %d, %v", n, err)
@@ -165,7 +165,7 @@ func TestFullDiskIsReportedAndTheStreamStillDrained(t *testing.T) {
 }
 
 func TestMemoryOfAQuietStreamIsSmall(t *testing.T) {
-	c := NewCapture("out", nil, 1<<40)
+	c := NewCapture("out", nil, 1<<40, nil)
 	if n := cap(c.tail.buf); n != 0 {
 		t.Errorf("%d bytes held for nothing", n)
 	}

@@ -39,6 +39,9 @@ type PlanInput struct {
 	Account  Account
 	Outputs  Outputs
 	Host     Host
+	// Secrets are the values of the credentials that the spec names. The caller
+	// clears them once the run is released or discarded.
+	Secrets []*Secret
 }
 
 // Order is a plan's input without its proof of consent.
@@ -53,6 +56,7 @@ type Order struct {
 	Account Account
 	Outputs Outputs
 	Host    Host
+	Secrets []*Secret
 }
 
 // Plan says how one run is confined, in terms that every backend understands.
@@ -73,7 +77,7 @@ func NewPlan(in PlanInput) (*Plan, error) {
 	}
 	op := in.Signed.Op()
 	return plan(Order{Job: op.Job, Op: in.Signed.Digest(), Tier: op.Tier, Net: op.Net, Spec: op.Spec, Pins: in.Pins,
-		Run: in.Run, Account: in.Account, Outputs: in.Outputs, Host: in.Host})
+		Run: in.Run, Account: in.Account, Outputs: in.Outputs, Host: in.Host, Secrets: in.Secrets})
 }
 
 // PlanUnsigned computes a plan that no op stands behind: the canary of a probe
@@ -109,7 +113,7 @@ func plan(o Order) (*Plan, error) {
 		b.Account.User = "job"
 	}
 	b.addRoot(o.Host, o.Spec.Schedule.Timezone)
-	for _, draw := range []func(*Blueprint) error{o.drawCwd, o.drawPaths, o.drawBound, o.drawBinds, o.drawState, o.drawCommand, o.drawEnv, o.drawStateEnv, o.drawShims} {
+	for _, draw := range []func(*Blueprint) error{o.drawCwd, o.drawPaths, o.drawBound, o.drawBinds, o.drawState, o.drawCommand, o.drawEnv, o.drawStateEnv, o.drawCredentials, o.drawShims} {
 		if err := draw(b); err != nil {
 			return nil, err
 		}
@@ -154,7 +158,6 @@ func (o Order) checkBuilt() error {
 		{"net.allow", len(s.NetAllow)+len(s.NetDeny) > 0},
 		{"net.forward", len(s.Forward) > 0},
 		{"net.sockets", len(s.Sockets) > 0},
-		{"credential", len(s.Credentials) > 0},
 		{"backend.devices", len(s.Backend.Devices) > 0},
 		{"fs.git", s.Git != "" && s.Git != "read-only" && s.Git != jobspec.GitCommit},
 	} {

@@ -43,6 +43,9 @@ type Blueprint struct {
 	Env    []string // NAME=value, sorted
 	Stdin  string
 
+	SecretEnv []SecretVar // variables that Env does not hold
+	Secrets   []*Secret   // each credential of the job once
+
 	MayCreate []string
 	Result    string              // whose own result is read, "exit" for nobody's
 	Denials   jobspec.DenialRules // what a stopped attempt does to the run
@@ -93,23 +96,24 @@ type MountKind uint8
 
 // The kinds. The zero value mounts nothing and is refused by backends.
 const (
-	NoMount  MountKind = iota
-	Tmpfs              // private, Size bytes
-	Proc               // a new procfs, /proc/sys read-only
-	Dev                // null, zero, full, random, urandom, tty and a private devpts
-	Symlink            // to Src
-	HostRO             // Src of the host, read-only; only for the fixed list of the root
-	PinnedRO           // a pinned directory or inode, read-only
-	PinnedRW           // a pinned directory or file, writable
-	Copy               // the sealed bytes of a pin, read-only, executable
-	Data               // Bytes, read-only
-	HideDir            // an empty directory that cannot be entered
-	HideFile           // an empty file that cannot be read
-	Channel            // the backend's pipe, through which shims tell what was tried
+	NoMount    MountKind = iota
+	Tmpfs                // private, Size bytes
+	Proc                 // a new procfs, /proc/sys read-only
+	Dev                  // null, zero, full, random, urandom, tty and a private devpts
+	Symlink              // to Src
+	HostRO               // Src of the host, read-only; only for the fixed list of the root
+	PinnedRO             // a pinned directory or inode, read-only
+	PinnedRW             // a pinned directory or file, writable
+	Copy                 // the sealed bytes of a pin, read-only, executable
+	Data                 // Bytes, read-only
+	HideDir              // an empty directory that cannot be entered
+	HideFile             // an empty file that cannot be read
+	Channel              // the backend's pipe, through which shims tell what was tried
+	Credential           // the value of Secret, read-only
 )
 
 var mountWords = [...]string{NoMount: "none", Tmpfs: "tmpfs", Proc: "proc", Dev: "dev", Symlink: "symlink", HostRO: "host-ro",
-	PinnedRO: "pinned-ro", PinnedRW: "pinned-rw", Copy: "copy", Data: "data", HideDir: "hide-dir", HideFile: "hide-file", Channel: "channel"}
+	PinnedRO: "pinned-ro", PinnedRW: "pinned-rw", Copy: "copy", Data: "data", HideDir: "hide-dir", HideFile: "hide-file", Channel: "channel", Credential: "credential"}
 
 // String names the kind.
 func (k MountKind) String() string {
@@ -129,6 +133,8 @@ type Mount struct {
 	Perm  uint32
 	Size  int64
 	What  jobspec.Digest // of the bytes, for Copy, Data and pinned files
+
+	Secret *Secret // what a credential shows
 }
 
 // Right is what landlock grants below a path. The zero value grants nothing.
@@ -202,7 +208,7 @@ func strictness(k MountKind) int {
 	switch k {
 	case HideDir, HideFile:
 		return 3
-	case PinnedRO, Copy, Data:
+	case PinnedRO, Copy, Data, Credential:
 		return 2
 	case PinnedRW:
 		return 1
@@ -226,6 +232,9 @@ func (b *Blueprint) Dump() string {
 	}
 	for _, m := range b.Mounts {
 		line("mount %s %s src %q size %d perm %04o %s", m.Kind, m.Dst, m.Src, m.Size, m.Perm, m.What)
+		if m.Secret != nil {
+			line("  of %s", m.Secret)
+		}
 	}
 	for _, a := range b.Access {
 		line("access %s %s", a.Right, a.Path)
@@ -240,6 +249,9 @@ func (b *Blueprint) Dump() string {
 	line("exec %s script %q sealed %t size %d", b.Exec.Path, b.Exec.Script, b.Exec.Sealed, b.Exec.Size)
 	line("argv %q", b.Argv)
 	line("env %q", b.Env)
+	for _, v := range b.SecretEnv {
+		line("env %q from %s", v.Name, v.Secret)
+	}
 	line("stdin %q", b.Stdin)
 	line("result %q denials %+v", b.Result, b.Denials)
 	return t.String()

@@ -342,7 +342,7 @@ func (s *steps) exec() {
 	if s.b.Exec.Sealed {
 		s.same(LayerMounts, "inode"+OfExecutable+" before and after", stub.Cell(10, statIno), stub.Cell(11, statIno))
 	}
-	argv, env := s.t.Strings("argv", s.b.Argv), s.t.Strings("env", s.b.Env)
+	argv, env := s.t.Strings("argv", s.b.Argv), s.environment()
 	if !s.b.Exec.Sealed {
 		s.call("", "execve", 0, s.t.String(s.b.Exec.Path), argv, env)
 		return

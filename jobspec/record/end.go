@@ -15,6 +15,7 @@ type Facts struct {
 	Layers      []string // measured, not planned
 	Probe       string   // "passed"
 	UID         int      // kernel uid of the payload
+	Credentials []string // that the job sees, by name
 }
 
 // End is how a run ended.

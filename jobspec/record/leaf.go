@@ -100,7 +100,8 @@ type Leaf struct {
 	Weaker      []string          `json:"weaker"`
 	Notes       []string          `json:"notes"` // what else of the decision the record repeats
 	SameUID     bool              `json:"same_uid"`
-	UID         int64             `json:"uid"` // kernel uid of the job
+	UID         int64             `json:"uid"`         // kernel uid of the job
+	Credentials []string          `json:"credentials"` // that the job saw, by name
 	StartedAt   string            `json:"started_at"`
 	EndedAt     string            `json:"ended_at"`
 	ExitCode    int64             `json:"exit_code"` // absent when 0; read it with Exited

@@ -67,6 +67,9 @@ func (m item) args(fs *files, proc procfs) ([]string, error) {
 	case runner.Copy:
 		fd, err := fs.fresh(m.file)
 		return append(perms, "--ro-bind-data", fd, m.Dst), err
+	case runner.Credential:
+		fd, err := fs.data("credential", m.Secret.Reveal())
+		return append(perms, "--ro-bind-data", fd, m.Dst), err
 	case runner.Data, runner.HideFile:
 		fd, err := fs.data("data", m.Bytes)
 		return append(perms, "--ro-bind-data", fd, m.Dst), err

@@ -70,6 +70,7 @@ func (b *Backend) inherit(fs *files, p *runner.Blueprint, table *stub.Table) (*p
 	if err != nil {
 		return ours, err
 	}
+	defer clear(image) // it may hold credentials
 	stdin, err := openStdin(p.Stdin)
 	if err != nil {
 		return ours, err

@@ -74,6 +74,7 @@ func (b *Backend) prepare(ctx context.Context, plan *runner.Plan, m runner.Machi
 	if err != nil {
 		return nil, err
 	}
+	defer table.Clear() // bwrap has its own copy by then
 	guards, err := b.openGuards(p)
 	if err != nil {
 		return nil, err
@@ -99,14 +100,14 @@ func (b *Backend) prepare(ctx context.Context, plan *runner.Plan, m runner.Machi
 		return nil, err
 	}
 	r := &run{b: b, p: p, table: table, pipes: ours, proc: proc, helper: helper, channel: events,
-		denials: runner.NewDenials(p.Denials, b.now), exited: make(chan struct{}), ended: make(chan struct{}), payload: -1, init: -1}
+		denials: runner.NewDenials(p.Denials, b.now), exited: make(chan struct{}), ended: make(chan struct{}), payload: -1, init: -1, secrets: p.Mask()}
 	go r.reap()
 	if err := r.arm(ctx, table, guards); err != nil {
 		r.discard()
 		return nil, err
 	}
 	r.facts = record.Facts{Backend: Name, BackendFile: prog.digest, Plan: plan.Digest(), Stub: b.stub.digest,
-		Layers: layers(table, m), Probe: "passed", UID: p.Account.UID}
+		Layers: layers(table, m), Probe: "passed", UID: p.Account.UID, Credentials: p.CredentialNames()}
 	return r, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/mask"
 	"github.com/sbxcron/sbxcron/runner/stub"
 	"github.com/sbxcron/sbxcron/runner/supervise"
 	"golang.org/x/sys/unix"
@@ -38,6 +39,8 @@ type run struct {
 	eventsDone chan struct{}
 	lostEvents error    // valid when eventsDone is closed
 	result     *os.File // what an agent printed, nil where nobody reads it
+
+	secrets *mask.Set // the values of the job's credentials, cleared when the run is over
 
 	watchDone chan struct{} // nil before somebody watches the helper
 
@@ -76,7 +79,7 @@ func (r *run) openOutputs() error {
 			f.Close()
 			return refusal(jobspec.CodeSbxResource, name, "open output file %s: %v", name, err)
 		}
-		r.captures[i] = runner.NewCapture(name, f, r.p.Limits.OutputBytes)
+		r.captures[i] = runner.NewCapture(name, f, r.p.Limits.OutputBytes, r.secrets)
 	}
 	return nil
 }
@@ -114,6 +117,7 @@ func (r *run) release() {
 	closeFDs(r.init, r.payload)
 	r.channel.close()
 	closeAll(r.result)
+	r.secrets.Clear()
 	for _, w := range r.watched {
 		w.dir.Close()
 	}

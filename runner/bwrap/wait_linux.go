@@ -40,6 +40,7 @@ func (r *run) Wait() record.End {
 	end.Resources = r.resources()
 	r.endSupervisor()
 	r.classify(&end)
+	runner.MaskEnd(r.secrets, &end)
 	r.release()
 	return end
 }

@@ -76,9 +76,10 @@ type Row struct {
 
 // Blob is data of a table: bytes, or pointers to other blobs.
 type blob struct {
-	name  string
-	bytes []byte
-	words []Arg // instead of bytes: 8 bytes each
+	name   string
+	bytes  []byte
+	words  []Arg // instead of bytes: 8 bytes each
+	hidden bool  // bytes are a secret
 }
 
 // Table is what the program does, from the first row to the execve that ends
@@ -99,6 +100,23 @@ func (t *Table) Bytes(name string, b []byte) Arg {
 
 // String puts a text with the zero byte that ends it into the table.
 func (t *Table) String(s string) Arg { return t.Bytes(fmt.Sprintf("%q", s), append([]byte(s), 0)) }
+
+// Hidden is like String for a secret: it prints as name, and Clear overwrites it.
+func (t *Table) Hidden(name string, text []byte) Arg {
+	at := t.Bytes("<"+name+">", append(append(make([]byte, 0, len(text)+1), text...), 0))
+	t.blobs[at.blob].hidden = true
+	return at
+}
+
+// Clear overwrites what is hidden. The table cannot be used for a job after it,
+// only printed.
+func (t *Table) Clear() {
+	for _, b := range t.blobs {
+		if b.hidden {
+			clear(b.bytes)
+		}
+	}
+}
 
 // Words puts numbers and addresses of 8 bytes each into the table.
 func (t *Table) Words(name string, words ...Arg) Arg {

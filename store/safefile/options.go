@@ -13,6 +13,10 @@ type Options struct {
 	MaxBytes int64 // a longer file is refused
 	UID      int   // owner; a file of root is accepted too, for root could write it anyway
 	Secret   bool  // group and others may not even read it
+	// Listed lets the group read a secret file that is root's, user and group: of
+	// a file with an access list these bits are the list's mask (acl(5)), and that
+	// is how systemd gives a credential to a service of another account.
+	Listed bool
 }
 
 // Read returns the whole content of the file at the absolute path. A missing

@@ -148,12 +148,20 @@ func checkFile(fd int, path string, o Options) error {
 		return refuse(fmt.Sprintf("chown %d %q", o.UID, path), "the file belongs to uid %d, want %d", st.Uid, o.UID)
 	case mode&othersWrite != 0:
 		return refuse(fmt.Sprintf("chmod go-w %q", path), "others can write the file (mode %04o)", mode&0o7777)
-	case o.Secret && mode&othersRead != 0:
+	case o.Secret && mode&readers(st, o) != 0:
 		return refuse(fmt.Sprintf("chmod 600 %q", path), "others can read the secret file (mode %04o)", mode&0o7777)
 	case o.MaxBytes > 0 && st.Size > o.MaxBytes:
 		return tooLong(path, o.MaxBytes)
 	}
 	return nil
+}
+
+// readers are the bits that must not be set on a secret file.
+func readers(st unix.Stat_t, o Options) uint32 {
+	if o.Listed && st.Uid == 0 && st.Gid == 0 {
+		return othersRead & 0o007
+	}
+	return othersRead
 }
 
 // trusted reports whether owner may write what uid relies on.

@@ -42,6 +42,7 @@ type Run struct {
 	Probe        string            `json:"probe,omitempty"`
 	SameUID      bool              `json:"same_uid"`
 	UID          int64             `json:"uid,omitempty"`
+	Credentials  []string          `json:"credentials,omitempty"` // that the job saw, by name
 	Denials      []Denial          `json:"denials"`
 	Verdicts     *jobspec.Verdicts `json:"verdicts,omitempty"`
 	Weaker       []string          `json:"weaker"`

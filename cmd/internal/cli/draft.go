@@ -16,14 +16,16 @@ import (
 
 // draftFlags are a job as flags. They fill the same Draft as job.toml does.
 type draftFlags struct {
-	file    string
-	draft   jobspec.Draft
-	tier    string
-	net     string
-	env     []string
-	limits  []string
-	binds   []string
-	timeout time.Duration
+	file   string
+	draft  jobspec.Draft
+	tier   string
+	net    string
+	env    []string
+	limits []string
+	binds  []string
+
+	credentials []string
+	timeout     time.Duration
 }
 
 // besideFile are the flags that may stand beside -f: they are not about the job.
@@ -45,6 +47,7 @@ func (d *draftFlags) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&j.Write, "write", nil, "a further path to write, tier workspace; may be repeated")
 	f.StringArrayVar(&j.Deny, "deny", nil, "a hole in what may be read or written; may be repeated")
 	f.StringArrayVar(&d.binds, "bind", nil, "SOURCE:TARGET:ro or SOURCE:TARGET:rw, a host path shown elsewhere, as in ~/.app.toml; may be repeated")
+	f.StringArrayVar(&d.credentials, "credential", nil, "NAME=file, NAME=path:~/PLACE or NAME=env:VARIABLE, a secret by its name; may be repeated")
 	f.StringVar(&j.Git, "git", "", "what a .git in a writable cwd is: read-only or commit")
 	f.StringArrayVar(&j.MayCreate, "may-create", nil, "a protected name that the job may create in its folder; may be repeated")
 	f.BoolVar(&j.StateDir, "state-dir", false, "give the job a folder of its own that survives runs, as $STATE_DIRECTORY")
@@ -161,6 +164,9 @@ func (d *draftFlags) parse() error {
 		}
 		d.draft.Bind = append(d.draft.Bind, bind)
 	}
+	if err := d.parseCredentials(); err != nil {
+		return err
+	}
 	for _, l := range d.limits {
 		if err := setLimit(&d.draft.Limits, l); err != nil {
 			return err
@@ -168,6 +174,17 @@ func (d *draftFlags) parse() error {
 	}
 	if d.timeout != 0 {
 		d.draft.Limits.TimeoutSeconds = int64(d.timeout / time.Second)
+	}
+	return nil
+}
+
+func (d *draftFlags) parseCredentials() error {
+	for _, c := range d.credentials {
+		name, as, ok := strings.Cut(c, "=")
+		if !ok || name == "" || as == "" {
+			return usageError("--credential %q: want NAME=file, NAME=path:~/PLACE or NAME=env:VARIABLE", c)
+		}
+		d.draft.Credentials = append(d.draft.Credentials, jobspec.Credential{Name: name, As: as})
 	}
 	return nil
 }

@@ -161,6 +161,9 @@ func (a *App) printEnd(r *api.Run) {
 	if len(r.Layers) > 0 {
 		a.line("measured inside before it started: %s", strings.Join(r.Layers, ", "))
 	}
+	if len(r.Credentials) > 0 {
+		a.line("it saw the credentials %s", strings.Join(r.Credentials, ", "))
+	}
 	for _, d := range r.Denials {
 		a.line("stopped: %s %s, %s, %d times, first at %s%s", d.Code, d.Target, d.Certainty, d.Count, d.FirstAt, expectedMark(d))
 		if remedy := d.Code.Remedy(); remedy != "" && !d.Expected {

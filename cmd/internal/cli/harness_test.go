@@ -143,7 +143,7 @@ func (s *fakeSite) CheckPolicy() []config.PolicyProblem { return s.problems }
 func (s *fakeSite) SelfImposed() bool                   { return true }
 
 func (s *fakeSite) Replay(op *jobspec.Op, p *jobspec.Policy, at time.Time) (jobspec.Decision, error) {
-	in, err := s.Examine(context.Background(), op, "", "")
+	in, err := s.Examine(context.Background(), op, "", "", nil)
 	in.Policy, in.Host.Now = p, at
 	return jobspec.Decide(jobspec.PhaseExplain, in), err
 }
@@ -170,7 +170,7 @@ func (s *fakeSite) Candidate(_ context.Context, d *jobspec.Draft, at examine.Pos
 	return jobspec.Resolve(d, f)
 }
 
-func (s *fakeSite) Examine(_ context.Context, op *jobspec.Op, identity jobspec.Code, detail string) (jobspec.Input, error) {
+func (s *fakeSite) Examine(_ context.Context, op *jobspec.Op, identity jobspec.Code, detail string, _ []string) (jobspec.Input, error) {
 	in := jobspec.Input{Op: op, Identity: identity, IdentityDetail: detail,
 		Policy: &jobspec.Policy{Serial: 3, EnabledPlatforms: []string{"linux"},
 			Principals: map[jobspec.Principal]jobspec.Ceiling{"alice": {MaxTier: jobspec.Workspace, MaxNet: jobspec.NetNone}}},

@@ -61,8 +61,9 @@ type Site interface {
 	// on the machine now.
 	Rebound(ctx context.Context, old *jobspec.Op, at examine.Position) (*jobspec.Op, error)
 	// Examine gathers what Decide needs to judge op at add. identity says why
-	// the key does not count, "" if it does.
-	Examine(ctx context.Context, op *jobspec.Op, identity jobspec.Code, detail string) (jobspec.Input, error)
+	// the key does not count, "" if it does; credentials are those that the service
+	// has a value for.
+	Examine(ctx context.Context, op *jobspec.Op, identity jobspec.Code, detail string, credentials []string) (jobspec.Input, error)
 }
 
 // DaemonOptions are the flags of the service.

@@ -197,13 +197,13 @@ func (s *ownSite) Rebound(ctx context.Context, old *jobspec.Op, at examine.Posit
 	return x.Rebound(ctx, old, at)
 }
 
-func (s *ownSite) Examine(ctx context.Context, op *jobspec.Op, identity jobspec.Code, detail string) (jobspec.Input, error) {
+func (s *ownSite) Examine(ctx context.Context, op *jobspec.Op, identity jobspec.Code, detail string, credentials []string) (jobspec.Input, error) {
 	x, done, err := s.w.examiner(s.site)
 	if err != nil {
 		return jobspec.Input{}, err
 	}
 	defer done()
-	e, err := x.Examine(ctx, jobspec.PhaseAdd, examine.Subject{Op: op, Identity: identity, IdentityDetail: detail}, throwaway.First)
+	e, err := x.Examine(ctx, jobspec.PhaseAdd, examine.Subject{Op: op, Identity: identity, IdentityDetail: detail, Credentials: credentials}, throwaway.First)
 	if err != nil {
 		return jobspec.Input{}, err
 	}

@@ -24,6 +24,7 @@ func (w wiring) daemon(ctx context.Context, o DaemonOptions) error {
 	if err := os.Unsetenv("SSH_AUTH_SOCK"); err != nil { // the service has no use for an agent, and its children none either
 		return err
 	}
+	site.Given = os.Getenv("CREDENTIALS_DIRECTORY")
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
 	defer signal.Stop(signals)

@@ -71,7 +71,18 @@ func fileFacts(site config.Site) []doctor.FileFact {
 		}
 		facts = append(facts, doctor.FileFact{Path: file, Err: unlessForeign(site, err)})
 	}
-	return append(facts, policyFacts(site)...)
+	return slices.Concat(facts, policyFacts(site), credentialFacts(site))
+}
+
+// credentialFacts look at each value in CONF as a trigger would, and keep none.
+func credentialFacts(site config.Site) []doctor.FileFact {
+	var facts []doctor.FileFact
+	for _, name := range site.CredentialNames() {
+		value, err := site.Credential(name)
+		clear(value)
+		facts = append(facts, doctor.FileFact{Path: site.CredentialFile(name), Err: unlessForeign(site, err)})
+	}
+	return facts
 }
 
 // policyFacts are the faults of the policy's files, as a decision would find

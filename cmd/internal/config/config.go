@@ -36,6 +36,7 @@ func policyLimit(path string) int64 {
 // Site is one installation: its folders and whose it is.
 type Site struct {
 	store.Dirs
+	Given string // folder in which a service manager gave the service credentials, "" for none
 }
 
 // Find returns the installation of this process: the one under root where root
@@ -48,22 +49,22 @@ func Find(root string) (Site, error) {
 		if errors.Is(err, fs.ErrNotExist) { // no folder, no installation
 			err = &store.UninitialisedError{Conf: filepath.Join(root, "conf")}
 		}
-		return Site{d}, err
+		return Site{Dirs: d}, err
 	}
 	if uid == 0 {
-		return Site{store.SystemDirs()}, nil
+		return Site{Dirs: store.SystemDirs()}, nil
 	}
 	u, err := user.LookupId(strconv.Itoa(uid))
 	if err != nil {
 		return Site{}, fmt.Errorf("find home of uid %d: %w", uid, err)
 	}
 	d, err := store.UserDirs(u.HomeDir, uid)
-	return Site{d}, err
+	return Site{Dirs: d}, err
 }
 
 // System returns the installation of root as others see it: its socket, and the
 // public files of CONF.
-func System() Site { return Site{store.SystemDirs()} }
+func System() Site { return Site{Dirs: store.SystemDirs()} }
 
 func (s Site) read(path string, limit int64) ([]byte, error) {
 	return safefile.Read(path, safefile.Options{MaxBytes: limit, UID: s.UID})

@@ -124,7 +124,7 @@ func (x *examination) Basis() scheduler.Basis {
 func (x *examination) Prepare(ctx context.Context, run string) (scheduler.Armed, error) {
 	plan, err := runner.NewPlan(runner.PlanInput{
 		Signed: x.signed, Decision: x.x.Decision, Pins: x.x.Pins, Run: run, Account: x.account(),
-		Outputs: runOutputs{x.outputs, run}, Host: x.host,
+		Outputs: runOutputs{x.outputs, run}, Host: x.host, Secrets: x.x.Secrets,
 	})
 	if err != nil {
 		return nil, refusalOf(err)

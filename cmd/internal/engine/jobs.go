@@ -23,7 +23,9 @@ func (e *Engine) Head(context.Context) (api.Head, error) {
 	if err != nil {
 		return api.Head{}, err
 	}
-	return e.headOf(chain.State()), nil
+	head := e.headOf(chain.State())
+	head.Credentials = e.Site.CredentialNames()
+	return head, nil
 }
 
 func (e *Engine) headOf(s *store.State) api.Head {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sbxcron/sbxcron/cmd/internal/config"
 	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/pin"
 	"github.com/sbxcron/sbxcron/runner/statedir"
 	"github.com/sbxcron/sbxcron/scheduler/calendar"
@@ -42,12 +43,18 @@ type Examination struct {
 	Input    jobspec.Input
 	Decision jobspec.Decision
 	State    string // name of the state folder among Pins, "" for none
+	// Secrets are the values of the credentials that the op names, where they are
+	// all there; only a trigger has a use for them.
+	Secrets []*runner.Secret
 }
 
 // Close closes what the examination holds open.
 func (e *Examination) Close() {
 	if e.Pins != nil {
 		_ = e.Pins.Close() // read-only descriptors: nothing can be lost
+	}
+	for _, s := range e.Secrets {
+		s.Clear()
 	}
 }
 
@@ -64,6 +71,7 @@ type Subject struct {
 	Hold           bool      // clock_hold
 	State          string    // name of the job's state folder, "" before it was added
 	Audit          error     // why nothing can be recorded, nil if it can
+	Credentials    []string  // at add: those that the service has a value for
 }
 
 // Examine gathers everything about an op and decides. The uid is the throw-away
@@ -75,6 +83,7 @@ func (x *Examiner) Examine(ctx context.Context, phase jobspec.Phase, s Subject, 
 		if err := x.open(ctx, e, phase, s.State); err != nil {
 			return nil, err
 		}
+		x.readCredentials(e, phase, s.Credentials)
 		e.Input.Sandbox = x.Sandbox.Probe(ctx)
 	}
 	e.Decision = jobspec.Decide(phase, e.Input)
