@@ -82,7 +82,7 @@ func (a Arch) compile(r rule) (Program, error) {
 		out := uint8(ret - i) // to the instruction after the return
 		switch {
 		case body[i].Code != opJEQ && body[i].Code != opJSet:
-		case r.tests[testAt(body[:i])].op == notEqual:
+		case r.tests[testAt(body[:i])].negated():
 			body[i].JT = out
 		default:
 			body[i].JF = out
@@ -104,12 +104,23 @@ func testAt(before Program) int {
 
 // load brings the tested bits into A.
 func (t test) load() Program {
-	p := Program{{opLoad, 0, 0, offArgs + 8*t.arg}}
+	p := Program{{opLoad, 0, 0, offArgs + 8*t.arg + t.half()}}
 	if t.op != anyBit && t.mask != whole {
 		p = append(p, Instruction{opAnd, 0, 0, t.mask})
 	}
 	return p
 }
+
+// half is where the compared half of an argument begins: both architectures are
+// little-endian.
+func (t test) half() uint32 {
+	if t.op == highNotEqual {
+		return 4
+	}
+	return 0
+}
+
+func (t test) negated() bool { return t.op == notEqual || t.op == highNotEqual }
 
 func (t test) code() uint16 {
 	if t.op == anyBit {

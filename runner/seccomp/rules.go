@@ -8,7 +8,8 @@ type rule struct {
 	tests  []test
 }
 
-// test compares the low 32 bits of an argument: (arg & mask) op value.
+// test compares the low 32 bits of an argument, but where the comparison says
+// otherwise: (arg & mask) op value.
 type test struct {
 	arg   uint32
 	mask  uint32
@@ -23,7 +24,8 @@ const (
 	_ op = iota
 	equal
 	notEqual
-	anyBit // arg & mask != 0; value is not used
+	anyBit       // arg & mask != 0; value is not used
+	highNotEqual // like notEqual, of the high 32 bits: both together compare a pointer
 )
 
 const whole = 0xffffffff
