@@ -116,16 +116,14 @@ func (b *Backend) arguments(fs *files, p *runner.Blueprint, view procfs, guards 
 		return nil, err
 	}
 	ours.json = mine
-	args, err := b.options(fs, p, view, guards, fs.take(theirs))
+	words, err := commandLine(p, surroundings{proc: view, guards: guards})
 	if err != nil {
 		return nil, err
 	}
-	stubExe, err := b.stub.open()
+	args, err := fs.number(words, supply{pins: p.Pins, guards: guards, stub: b.stub.open, status: fs.take(theirs)})
 	if err != nil {
 		return nil, err
 	}
-	args = append(args, "--perms", "0555", "--ro-bind-data", fs.take(stubExe), runner.StubPath)
-	args = append(args, closing(p)...)
 	fd, err := fs.data("args", []byte(strings.Join(args, "\x00")+"\x00"))
 	if err != nil {
 		return nil, err
@@ -133,32 +131,21 @@ func (b *Backend) arguments(fs *files, p *runner.Blueprint, view procfs, guards 
 	return []string{"bwrap", "--args", fd, "--", runner.StubPath}, nil
 }
 
-// options are what a blueprint makes of the command line: namespaces, identity
-// and mounts.
-func (b *Backend) options(fs *files, p *runner.Blueprint, view procfs, guards []guarded, jsonFD string) ([]string, error) {
-	mounts, err := mountArgs(items(p, guards), fs, view)
-	if err != nil {
-		return nil, err
-	}
-	return append(baseArgs(p.Account, jsonFD), mounts...), nil
-}
-
-// closing ends the options: nothing is mounted after it.
-func closing(p *runner.Blueprint) []string {
-	return []string{"--remount-ro", "/", "--chdir", p.Cwd.Path}
-}
-
 // Line is bwrap's option list for a plan without the stub, and the files that
 // the options name by their position: what a benchmark holds a run against. The
 // inherited files come first, and the last of them takes bwrap's status
 // documents. It starts nothing. The caller calls release after the start.
 func (b *Backend) Line(plan *runner.Plan, inherited ...*os.File) (args []string, list []*os.File, release func(), err error) {
-	fs := &files{list: inherited}
 	p := plan.Blueprint()
-	args, err = b.options(fs, p, procfs{masks: b.masks}, nil, strconv.Itoa(len(inherited)-1))
+	words, err := commandLine(p, surroundings{proc: procfs{masks: b.masks}, bare: true})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	fs := &files{list: inherited}
+	args, err = fs.number(words, supply{pins: p.Pins, status: strconv.Itoa(len(inherited) - 1)})
 	if err != nil {
 		fs.close()
 		return nil, nil, nil, err
 	}
-	return append(args, closing(p)...), fs.list, fs.close, nil
+	return args, fs.list, fs.close, nil
 }

@@ -1,8 +1,6 @@
 package bwrap
 
-import (
-	"os"
-)
+import "os"
 
 // procfs is how a sandbox gets its /proc.
 type procfs struct {
@@ -10,19 +8,20 @@ type procfs struct {
 	outer bool     // it is the one around us, read-only and closed by landlock
 }
 
-// args are the options. A new procfs shows the processes of the sandbox alone;
-// its /proc/sys is that of the network and IPC namespaces, and of the kernel. The
+// options mount it. A new procfs shows the processes of the sandbox alone; its
+// /proc/sys is that of the network and IPC namespaces, and of the kernel. The
 // procfs around us is bound with everything that was mounted over it: the kernel
 // keeps such mounts together for whoever has another user namespace.
-func (p procfs) args(dst string) []string {
-	args := []string{"--proc", dst, "--ro-bind", "/proc/sys", dst + "/sys"}
+func (p procfs) options(l *line, dst string) {
 	if p.outer {
-		args = []string{"--ro-bind", "/proc", dst}
+		l.option("--ro-bind", "/proc", dst)
+	} else {
+		l.option("--proc", dst)
+		l.option("--ro-bind", "/proc/sys", dst+"/sys")
 	}
 	for _, name := range p.masks {
-		args = append(args, "--ro-bind", "/dev/null", name)
+		l.option("--ro-bind", "/dev/null", name)
 	}
-	return args
 }
 
 // procMasks are files of procfs that tell of the kernel or of keys. They are
