@@ -34,6 +34,7 @@ func (s *Scheduler) drain() {
 	s.asked = true // whoever asked by ending the context asked once
 	s.mu.Unlock()
 	s.dismiss(s.leftInQueue())
+	s.dropAllAhead()
 	s.abortPreparations()
 
 	over := make(chan struct{})
@@ -71,7 +72,7 @@ func (s *Scheduler) abortPreparations() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, r := range s.live {
-		if r.stage == preparing && r.abort != nil && !r.claimed {
+		if (r.stage == preparing || r.stage == armed) && r.abort != nil && !r.claimed {
 			r.abort()
 		}
 	}

@@ -44,6 +44,7 @@ func (s *Scheduler) hold(job jobspec.Name, h Hold, why Remark, reasons ...record
 	}
 	h.At = s.o.Clock.Now()
 	s.holds[job] = h
+	s.dropAhead(job)
 	key := s.table.KeyOf(job)
 	s.mu.Unlock()
 	row := s.rows.manual(record.Held, key, h.By)

@@ -187,6 +187,7 @@ func TestSlotsUnderTheOldChainAreCoveredBeforeTheNewOneCounts(t *testing.T) {
 func TestTheServiceIsOnTimeByTheMachinesClock(t *testing.T) {
 	inWorld(t, "2000-01-01T00:00:00Z", func(w *world) { // the bubble's own time begins here
 		w.jobs.Set(w.job("m", "*/7 * * * *", "UTC"))
+		w.box.Clock = scheduler.SystemClock{}
 		s, err := scheduler.New(scheduler.Options{Jobs: w.jobs, Verifier: w, Examiner: w.box, Ledger: w.ledger, Finisher: w.box, History: w.ledger,
 			Clock: scheduler.SystemClock{}, Alarm: scheduler.NewTimer(scheduler.SystemClock{}), After: time.After, Random: w.random})
 		if err != nil {
@@ -197,11 +198,19 @@ func TestTheServiceIsOnTimeByTheMachinesClock(t *testing.T) {
 		time.Sleep(2*time.Hour + 30*time.Second)
 		n := 0
 		for _, l := range w.ledger.Rows() {
-			if l.Kind == record.Started {
+			slot := record.ParseStamp(l.Scheduled)
+			switch l.Kind {
+			case record.Claimed:
+				if ahead := slot.Sub(record.ParseStamp(l.Time)); ahead != scheduler.ClaimAhead {
+					t.Errorf("%s claimed %v ahead", l.Slot, ahead)
+				}
+			case record.Finished:
 				n++
-				if late := record.ParseStamp(l.Time).Sub(record.ParseStamp(l.Scheduled)); late != 0 {
+				if late := record.ParseStamp(l.StartedAt).Sub(slot); late != 0 {
 					t.Errorf("%s started %v late", l.Slot, late)
 				}
+			default:
+				t.Errorf("a row of kind %s", l.Kind)
 			}
 		}
 		if n != 18 {

@@ -77,6 +77,9 @@ func (s *Scheduler) settle(r *run, final *record.Leaf) {
 // dismiss ends runs that never left the queue: they hold no seat.
 func (s *Scheduler) dismiss(runs []*run) {
 	for _, r := range runs {
+		s.mu.Lock()
+		s.abandon(r)
+		s.mu.Unlock()
 		s.settle(r, s.halted(r))
 	}
 }

@@ -30,6 +30,7 @@ func (s *Scheduler) RunNow(job jobspec.Name, by record.Requester) (*Handle, erro
 		s.mu.Unlock()
 		return r.handle, s.refuseNow(r, record.Reason{Code: jobspec.CodeOverlapSkipped, Target: other.id, Detail: "the job runs"})
 	}
+	s.dropAhead(job)
 	s.live[job] = r
 	s.queue.push(r)
 	s.pump()

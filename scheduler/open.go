@@ -126,13 +126,18 @@ func (s *Scheduler) overtake(entries []Entry) {
 		}
 	}
 	for _, r := range s.live {
-		if r.stage == preparing && !r.claimed && !inForce[r.key] {
+		if (r.stage == preparing || r.stage == armed) && !r.claimed && !inForce[r.key] {
 			if r.halt == nil {
 				r.halt = &halt{code: jobspec.CodeHeadMoved}
 			}
 			if r.abort != nil {
 				r.abort()
 			}
+		}
+	}
+	for job, r := range s.ahead {
+		if !inForce[r.key] {
+			s.dropAhead(job)
 		}
 	}
 }
@@ -172,6 +177,9 @@ func (s *Scheduler) admit(e Entry) ([]*record.Leaf, error) {
 			rows = append(rows, s.rows.coalesced(key, r.Rest, r.At))
 		}
 		after = latest(after, scheduled, r.After)
+	}
+	if r := s.live[e.Job]; r != nil && r.claims && r.key == key {
+		after = latest(after, r.due.At) // its row may not be durable yet
 	}
 	if !e.Until.IsZero() {
 		return append(rows, s.untilEnd(key, cal, after, e.Until)...), nil

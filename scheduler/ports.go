@@ -71,8 +71,14 @@ type Examination interface {
 	// only. An error that is a *Refusal gives the reason for the record.
 	Prepare(ctx context.Context, run string) (Armed, error)
 	// Again decides once more over the same files, by the policy of this moment.
-	// It is called when the sandbox stands; Basis then says what it went by.
+	// and at this moment. It is called when the sandbox stands; Basis then says what
+	// it went by.
 	Again() (Ruling, error)
+	// Fresh reports whether all that the decision stood on, beside the policy and
+	// the time, is still as it was: the files and folders that are held open, where
+	// they lie, and what the machine says of accounts and places. It is asked of a
+	// sandbox that was built before its slot.
+	Fresh() bool
 	// Close lets the files go. It is called once, after Release or Discard; a
 	// run that was released goes on.
 	Close()

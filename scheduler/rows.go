@@ -117,6 +117,14 @@ func (w rows) refused(r *run, v Verified, b Basis, why ...record.Reason) *record
 	return bounded(l)
 }
 
+// claimed is the claim of a slot that has not come yet, by a run whose sandbox
+// stands. It says nothing of a start.
+func (w rows) claimed(r *run, v Verified, b Basis, f record.Facts) *record.Leaf {
+	l := w.started(r, v, b, f)
+	l.Kind = record.Claimed
+	return l
+}
+
 func (w rows) started(r *run, v Verified, b Basis, f record.Facts) *record.Leaf {
 	l := w.ofRun(record.Started, "", r)
 	judged(l, v, b)

@@ -17,6 +17,7 @@ type stage uint8
 
 const (
 	queued stage = iota
+	armed        // built and claimed, before its slot
 	preparing
 	running
 )
@@ -34,7 +35,9 @@ type run struct {
 	key      Key // of a manual run known only once it is verified
 	stage    stage
 	began    time.Time
-	claimed  bool           // the started row may be durable
+	claimed  bool           // past the point of no return: it starts, or is lost
+	claims   bool           // claims its slot before the slot comes
+	early    *building      // built before its slot, nil for a run that was not
 	recorded bool           // the first row is durable, and nothing waits behind it
 	later    []*record.Leaf // rows of later slots that wait for the first row
 	halt     *halt
@@ -83,27 +86,29 @@ func (s *Scheduler) newRun(key Key, trigger record.Trigger, order time.Time) *ru
 }
 
 // drive is the life of one run, in a goroutine of its own.
-func (s *Scheduler) drive(r *run) {
+func (s *Scheduler) drive(ctx context.Context, r *run) {
 	defer s.runs.Done()
-	s.settle(r, s.travel(r))
+	defer r.abort()
+	s.settle(r, closing(r, s.travel(ctx, r)))
 }
 
 // travel takes the whole road and returns the final row. A panic on the road
 // ends this run only.
-func (s *Scheduler) travel(r *run) (final *record.Leaf) {
+func (s *Scheduler) travel(ctx context.Context, r *run) (final *record.Leaf) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			s.o.Log.Error("a run panicked", "job", string(r.key.Job), "run", r.id, "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
 			final = s.afterPanic(r)
 		}
 	}()
-	// The context ends a preparation and never a released run, which is ended
-	// through its process.
-	ctx, abort := context.WithTimeoutCause(context.Background(), PrepareTime, errTooLong)
-	defer abort()
-	s.mu.Lock()
-	r.abort = abort
-	s.mu.Unlock()
+	if r.early != nil {
+		return s.arrive(ctx, r)
+	}
+	return s.depart(ctx, r)
+}
+
+// depart is the road of a run of which nothing stands yet.
+func (s *Scheduler) depart(ctx context.Context, r *run) *record.Leaf {
 	if row := s.halted(r); row != nil {
 		return row
 	}
@@ -155,8 +160,10 @@ func (s *Scheduler) release(r *run, v Verified, exam *openExam, armed Armed) *re
 		return row
 	}
 	started := s.rows.started(r, v, exam.Basis(), armed.Facts())
-	if err := s.claim(r, started); err != nil {
-		return nil
+	if !r.claims {
+		if err := s.claim(r, started); err != nil {
+			return nil
+		}
 	}
 	released = true
 	proc, err := armed.Release()

@@ -32,8 +32,8 @@ type Options struct {
 	// Random names runs; it need not be secret.
 	Random io.Reader
 	Origin Origin
-	// MaxParallel bounds the runs that are prepared or going on; 0 is twice the
-	// number of CPUs.
+	// MaxParallel bounds the runs that are prepared or going on, and how many
+	// sandboxes are built before their slots; 0 is twice the number of CPUs.
 	MaxParallel int
 	Drain       time.Duration // 0 is DefaultDrain
 	Log         *slog.Logger  // nil is silence
@@ -70,7 +70,8 @@ type Scheduler struct {
 	table    Timetable
 	holds    map[jobspec.Name]Hold
 	breakers map[jobspec.Name]*Breaker
-	live     map[jobspec.Name]*run // from due until the final row is durable
+	live     map[jobspec.Name]*run // from due, or claimed, until the final row is durable
+	ahead    map[jobspec.Name]*run // built before their slot, which is still the table's
 	queue    queue
 	free     int
 	problems map[jobspec.Name]Problem
@@ -98,7 +99,7 @@ func New(o Options) (*Scheduler, error) {
 	return &Scheduler{
 		o: o, rows: rows{origin: o.Origin, now: o.Clock.Now},
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), kill: make(chan struct{}), opened: make(chan struct{}),
-		holds: map[jobspec.Name]Hold{}, breakers: map[jobspec.Name]*Breaker{}, live: map[jobspec.Name]*run{}, problems: map[jobspec.Name]Problem{},
+		holds: map[jobspec.Name]Hold{}, breakers: map[jobspec.Name]*Breaker{}, live: map[jobspec.Name]*run{}, ahead: map[jobspec.Name]*run{}, problems: map[jobspec.Name]Problem{},
 		free: o.MaxParallel,
 	}, nil
 }
@@ -138,11 +139,18 @@ func (s *Scheduler) serve(ctx context.Context) {
 	}
 }
 
-// nextAt is the earliest due instant, or the zero time.
+// nextAt is the earliest instant at which something is to be done, or the zero
+// time.
 func (s *Scheduler) nextAt() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at, _ := s.table.NextAt()
+	if s.phase != serving {
+		return at
+	}
+	if early := s.wakeAhead(s.o.Clock.Now()); !early.IsZero() && (at.IsZero() || early.Before(at)) {
+		return early
+	}
 	return at
 }
 

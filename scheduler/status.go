@@ -19,7 +19,7 @@ type RunInfo struct {
 	RequestedBy *record.Requester
 	Slot        jobspec.Slot // zero for a manual run
 	Scheduled   time.Time
-	State       string    // queued, preparing, running
+	State       string    // queued, armed, preparing, running
 	ReleasedAt  time.Time // zero until running
 	Ending      jobspec.Code
 }
@@ -31,7 +31,7 @@ func (s *Scheduler) Running() []RunInfo {
 	all := make([]RunInfo, 0, len(s.live))
 	for _, r := range s.live {
 		info := RunInfo{Run: r.id, Job: r.key.Job, Op: r.key.Op, Trigger: r.trigger, RequestedBy: r.by,
-			Scheduled: r.order, State: [...]string{queued: "queued", preparing: "preparing", running: "running"}[r.stage], ReleasedAt: r.began}
+			Scheduled: r.order, State: [...]string{queued: "queued", armed: "armed", preparing: "preparing", running: "running"}[r.stage], ReleasedAt: r.began}
 		if len(r.due.Slots) > 0 {
 			info.Slot = r.due.Slots[0]
 		}

@@ -1,17 +1,19 @@
 package scheduler
 
 import (
+	"context"
 	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/scheduler/calendar"
 )
 
 // jumpSeen is the smallest step of the wall clock that is worth a line in the log.
 const jumpSeen = 5 * time.Second
 
 // tick takes what is due now. Rows of slots that do not run become durable
-// before the runs of the same turn are queued, so that the rows of one job come
-// in the order of its slots and the last one tells how far the job is covered.
+// before a run of the same job is queued, so that the rows of one job come in the
+// order of its slots and the last one tells how far the job is covered.
 func (s *Scheduler) tick() {
 	s.turn.Lock()
 	defer s.turn.Unlock()
@@ -26,15 +28,24 @@ func (s *Scheduler) tickLocked() {
 		s.mu.Unlock()
 		return
 	}
+	s.openSlots(now)
+	s.dropStale(boot)
 	var written []*record.Leaf
 	var starts []*run
 	for _, turn := range s.table.Due(now) {
 		rows, start := s.take(turn)
+		if start != nil && len(rows) == 0 {
+			s.queue.push(start) // no row of this job comes before it
+			continue
+		}
 		written = append(written, rows...)
 		if start != nil {
 			starts = append(starts, start)
 		}
 	}
+	s.pump()
+	s.claimAhead(now)
+	s.armAhead(now)
 	s.mu.Unlock()
 	if err := s.write(written...); err != nil {
 		s.forget(starts)
@@ -69,15 +80,23 @@ func (s *Scheduler) take(turn Turn) (rows []*record.Leaf, start *run) {
 		case s.live[job] != nil:
 			put(s.rows.overlap(turn.Key, due, s.live[job].id))
 		default:
-			start = s.newRun(turn.Key, record.BySchedule, due.At)
-			start.due = due
-			if len(due.Slots) > 1 {
-				start.later = append(start.later, s.rows.coalesced(turn.Key, due.Slots[1:], due.At))
+			if start = s.takeAhead(turn.Key, due.At); start == nil {
+				start = s.newRun(turn.Key, record.BySchedule, due.At)
+				s.due(start, due)
 			}
 			s.live[job] = start
 		}
 	}
+	s.dropAhead(job) // built for a slot that does not run
 	return rows, start
+}
+
+// due gives a run its slots.
+func (s *Scheduler) due(r *run, due calendar.Due) {
+	r.due = due
+	if len(due.Slots) > 1 {
+		r.later = append(r.later, s.rows.coalesced(r.key, due.Slots[1:], due.At))
+	}
 }
 
 // watchClock compares the wall clock with the one that nobody can set.
@@ -96,9 +115,12 @@ func (s *Scheduler) pump() {
 	for s.phase == serving && s.free > 0 && s.queue.Len() > 0 {
 		r := s.queue.pop()
 		s.free--
-		r.stage = preparing
+		// The context ends a preparation and never a released run, which is ended
+		// through its process.
+		ctx, abort := context.WithTimeoutCause(context.Background(), PrepareTime, errTooLong)
+		r.stage, r.abort = preparing, abort
 		s.runs.Add(1)
-		go s.drive(r)
+		go s.drive(ctx, r)
 	}
 }
 
@@ -109,6 +131,7 @@ func (s *Scheduler) forget(runs []*run) {
 	defer s.mu.Unlock()
 	for _, r := range runs {
 		delete(s.live, r.key.Job)
+		s.abandon(r)
 		r.handle.finish(nil)
 	}
 }

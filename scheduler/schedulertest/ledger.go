@@ -71,7 +71,7 @@ func (l *Ledger) Rows() []*record.Leaf {
 // LastCovered implements scheduler.History.
 func (l *Ledger) LastCovered(job jobspec.Name, op jobspec.Digest) (slot jobspec.Slot, at time.Time, ok bool, err error) {
 	for _, row := range l.Rows() {
-		if row.Job != job || row.Op != op || row.Slot == nil || !row.Final() && row.Kind != record.Started {
+		if row.Job != job || row.Op != op || row.Slot == nil || !row.Final() && row.Kind != record.Started && row.Kind != record.Claimed {
 			continue
 		}
 		if row.Kind == record.Finished || row.Kind == record.Lost {
@@ -94,7 +94,7 @@ func (l *Ledger) OpenRuns() ([]*record.Leaf, error) {
 		final[row.Run] = final[row.Run] || row.Final()
 	}
 	for _, row := range rows {
-		if row.Kind == record.Started && !final[row.Run] {
+		if (row.Kind == record.Started || row.Kind == record.Claimed) && !final[row.Run] {
 			open = append(open, row)
 		}
 	}

@@ -36,6 +36,7 @@ type Sandbox struct {
 	Refuse  func(job jobspec.Name) []jobspec.Check
 	Prepare func(ctx context.Context, job jobspec.Name) error
 	Again   func(job jobspec.Name) []jobspec.Check // what a last look finds
+	Fresh   func(job jobspec.Name) bool            // nil: nothing changes
 	Release func(job jobspec.Name) error
 	Payload func(p *Process) record.End
 	Clock   scheduler.Clock
@@ -103,6 +104,9 @@ func (e *examination) Again() (scheduler.Ruling, error) {
 		e.refusals = append(e.refusals, hook(e.job)...)
 	}
 	return e, nil
+}
+func (e *examination) Fresh() bool {
+	return e.sandbox.Fresh == nil || e.sandbox.Fresh(e.job)
 }
 func (e *examination) Prepare(ctx context.Context, run string) (scheduler.Armed, error) {
 	if hook := e.sandbox.Prepare; hook != nil {
