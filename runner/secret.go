@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"crypto/subtle"
 	"fmt"
 	"io"
 )
@@ -21,6 +22,9 @@ func (s *Secret) Name() string { return s.name }
 // Reveal gives the value to a backend that puts it into a sandbox. Nobody else
 // has a use for it, and nobody keeps it.
 func (s *Secret) Reveal() []byte { return s.value }
+
+// Is reports whether the value is this one.
+func (s *Secret) Is(value []byte) bool { return subtle.ConstantTimeCompare(s.value, value) == 1 }
 
 // Clear overwrites the value, up to the end of the memory that was taken over.
 func (s *Secret) Clear() {

@@ -75,6 +75,20 @@ func (o *Outputs) Create(run, stream string) (*os.File, error) {
 	return f, nil
 }
 
+// Forget removes the files of a run that did not start; they are empty. What it
+// cannot remove is pruned with its age.
+func (o *Outputs) Forget(run string) {
+	for _, stream := range []string{"out", "err"} {
+		path, err := o.path(run, stream)
+		if err != nil {
+			return
+		}
+		if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+			_ = os.Remove(path) // see above
+		}
+	}
+}
+
 // Open opens one stream of a run for reading; fs.ErrNotExist when it was
 // pruned, is missing, or the run wrote nothing to it.
 func (o *Outputs) Open(run, stream string) (*os.File, error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"os"
 
 	"golang.org/x/sys/unix"
 
@@ -34,11 +35,27 @@ func observe(ctx context.Context, r Request, p opened, table mounts, left room, 
 		if m.kind == jobspec.KindRegular {
 			h.seen.Size = m.size
 		}
-		h.file = p.chain.last()
-		p.chain = p.chain[:len(p.chain)-1]
+		h.file = p.takeLast()
+		again, err := duplicate(h.file)
+		if err != nil {
+			h.file.Close()
+			return held{}, err
+		}
+		h.keepOrigin(r, again, m)
 		return h, nil
 	}
-	return h.bind(ctx, r, p, m, table, left, o)
+	h, err = h.bind(ctx, r, p, m, table, left, o)
+	if err == nil && h.file != nil {
+		h.keepOrigin(r, p.takeLast(), m)
+	}
+	return h, err
+}
+
+// takeLast takes the last descriptor out of the chain.
+func (p *opened) takeLast() *os.File {
+	f := p.chain.last()
+	p.chain = p.chain[:len(p.chain)-1]
+	return f
 }
 
 // checkOpened asks the kernel whether the last descriptor can serve the use.

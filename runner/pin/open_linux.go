@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"time"
 )
 
 // Open opens every requested path with the rights of acct and holds what it
@@ -14,7 +16,12 @@ import (
 // The end of ctx ends a copy or a hash; with Drop it also ends an open that a
 // file system holds up.
 func Open(ctx context.Context, acct Account, reqs []Request, o Options) (*Set, error) {
-	table, err := readMounts()
+	began := time.Now()
+	raw, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		return nil, err
+	}
+	table, err := parseMounts(raw)
 	if err != nil {
 		return nil, err
 	}
@@ -29,6 +36,7 @@ func Open(ctx context.Context, acct Account, reqs []Request, o Options) (*Set, e
 		}
 		return nil, err
 	}
+	s.began, s.mounts, s.table = began, raw, table
 	return s, nil
 }
 

@@ -4,6 +4,7 @@ package pin
 
 import (
 	"context"
+	"os"
 
 	"github.com/sbxcron/sbxcron/jobspec"
 )
@@ -23,6 +24,15 @@ func Open(context.Context, Account, []Request, Options) (*Set, error) { return n
 func Resolve(_ context.Context, _ Account, typed, _ string, _ []string) (string, error) {
 	return "", errPlatform(typed)
 }
+
+type mounts struct{}
+
+type origin struct{ at *os.File }
+
+func (*held) adoptOrigin() {}
+
+// Unchanged is false on this platform.
+func (*Set) Unchanged() bool { return false }
 
 type gatherer struct{ all []jobspec.Sensitive }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
 )
@@ -61,6 +62,10 @@ func (o Options) maxBytes() int64 {
 // Set holds what Open opened, in the order of the requests, until Close.
 type Set struct {
 	pins []held
+
+	began  time.Time // before anything was opened
+	mounts []byte    // mountinfo at that time, nil where nobody keeps it
+	table  mounts
 }
 
 // held is one open path. file is nil exactly when the observation has a problem.
@@ -68,6 +73,7 @@ type held struct {
 	seen   jobspec.Observation
 	file   *os.File
 	sealed bool
+	origin *origin // nil where it was not kept
 }
 
 // Len is the number of requests.
@@ -97,7 +103,9 @@ func (s *Set) Sealed(i int) bool { return s.pins[i].sealed }
 // Adopt adds what the caller opened itself to the set, which then owns the file:
 // the job's state folder, which lies where the job's account reaches nothing.
 func (s *Set) Adopt(seen jobspec.Observation, f *os.File) {
-	s.pins = append(s.pins, held{seen: seen, file: f})
+	h := held{seen: seen, file: f}
+	h.adoptOrigin()
+	s.pins = append(s.pins, h)
 }
 
 // Close closes every descriptor of the set. It may be called more than once.
@@ -107,6 +115,10 @@ func (s *Set) Close() error {
 		if f := s.pins[i].file; f != nil {
 			all = append(all, f.Close())
 			s.pins[i].file = nil
+		}
+		if o := s.pins[i].origin; o != nil {
+			all = append(all, o.at.Close())
+			s.pins[i].origin = nil
 		}
 	}
 	return errors.Join(all...)

@@ -99,6 +99,8 @@ func (u unverified) Prepare(context.Context, string) (scheduler.Armed, error) {
 
 func (u unverified) Again() (scheduler.Ruling, error) { return u, nil }
 
+func (u unverified) Fresh() bool { return false }
+
 func (u unverified) Close() {}
 
 // examination is one decision with its open files.
@@ -131,11 +133,12 @@ func (x *examination) Prepare(ctx context.Context, run string) (scheduler.Armed,
 	}
 	armed, err := x.backend.Prepare(ctx, plan)
 	if err != nil {
+		x.outputs.Forget(run)
 		return nil, refusalOf(err)
 	}
 	release := x.release
 	x.release = func() {} // the run has the uid from here on
-	return armedRun{armed, release, x.stateCheck()}, nil
+	return armedRun{armed, release, func() { x.outputs.Forget(run) }, x.stateCheck()}, nil
 }
 
 // Again decides once more, by the policy as it is now.
@@ -145,6 +148,10 @@ func (x *examination) Again() (scheduler.Ruling, error) {
 	}
 	return x.x.Decision, nil
 }
+
+// Fresh reports whether a sandbox that was built from x may still stand for one
+// that would be built now.
+func (x *examination) Fresh() bool { return x.e.Examiner.Fresh(context.Background(), x.x) }
 
 // account is the kernel identity of the run: that of the opened files.
 func (x *examination) account() runner.Account {
@@ -176,12 +183,14 @@ func (o runOutputs) Create(stream string) (*os.File, error) { return o.all.Creat
 type armedRun struct {
 	runner.Armed
 	release func()
+	forget  func()                // removes the output files, which are empty before the release
 	state   func() *record.Reason // what is wrong with the state folder afterwards
 }
 
 func (a armedRun) Discard() {
 	defer a.release()
 	a.Armed.Discard()
+	a.forget()
 }
 
 func (a armedRun) Release() (scheduler.Process, error) {

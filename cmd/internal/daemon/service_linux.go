@@ -47,6 +47,20 @@ func (s *Service) IsRunning(run string) bool {
 	return false
 }
 
+// ReleasedAt is when the payload of a living run was let go, zero before.
+func (s *Service) ReleasedAt(run string) time.Time {
+	sched, err := s.scheduler()
+	if err != nil {
+		return time.Time{}
+	}
+	for _, r := range sched.Running() {
+		if r.Run == run {
+			return r.ReleasedAt.UTC()
+		}
+	}
+	return time.Time{}
+}
+
 // IsHeld reports whether an operator holds a job.
 func (s *Service) IsHeld(job jobspec.Name) bool {
 	_, held := s.heldBy(job)

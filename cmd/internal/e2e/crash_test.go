@@ -21,15 +21,29 @@ const firstStep = "before probe"
 // TestKillAtEachStepOfARun kills the service at one step of a scheduled run
 // after the other, and recounts at the end.
 func TestKillAtEachStepOfARun(t *testing.T) {
+	killAtEachStep(t, -200*time.Millisecond, 2, "before leaf started")
+}
+
+// The same for runs whose sandbox is built and whose slot is claimed before it
+// comes.
+func TestKillAtEachStepOfAnArmedRun(t *testing.T) {
+	killAtEachStep(t, time.Second, 1, "before leaf claimed")
+}
+
+// killAtEachStep drives a job whose slots the service sees that long before they
+// come, so many times through all steps.
+func killAtEachStep(t *testing.T, ahead time.Duration, turns int, leaf string) {
 	base := nextMinute(time.Now()).Add(-20 * time.Second)
 	h, clock := clockHouse(t, base)
 	dir := h.script("ws", `echo "$SBXCRON_RUN" >>runs; sleep 0.05`)
 	h.must("add", "job", "--schedule", "* * * * *", "--timezone", "UTC", "--cwd", dir, "--tier", "workspace", "--yes", "--", "./job.sh")
 	first := nextMinute(clock.now())
-	k := &killer{h: h, clock: clock, slot: first, dir: dir}
+	k := &killer{h: h, clock: clock, slot: first, dir: dir, ahead: ahead}
 
-	names := k.calibrate()
-	begun, rounds := time.Now(), bounded(2*len(names), 200)
+	k.settle()
+	names := k.calibrate(leaf)
+	k.settle()
+	begun, rounds := time.Now(), bounded(turns*len(names), 200)
 	for i := range rounds {
 		if i > len(names) && !soak() && time.Since(begun) > 75*time.Second {
 			t.Logf("a slow machine: %d of %d kills, every step had one", i, rounds)
@@ -53,10 +67,19 @@ type killer struct {
 	clock *dial
 	slot  time.Time
 	dir   string
+	ahead time.Duration
+}
+
+// settle lets files grow old enough that a sandbox built ahead may be trusted to
+// hold what would be found at the slot.
+func (k *killer) settle() {
+	if k.ahead > 0 {
+		time.Sleep(2100 * time.Millisecond)
+	}
 }
 
 // calibrate lets one run go through and returns the names of its steps.
-func (k *killer) calibrate() []string {
+func (k *killer) calibrate(leaf string) []string {
 	k.h.t.Helper()
 	file := filepath.Join(k.h.dir, "steps")
 	s := k.due(envSteps+"="+file, envFrom+"="+firstStep)
@@ -70,7 +93,7 @@ func (k *killer) calibrate() []string {
 		names = append(names, name)
 	}
 	k.h.t.Logf("%d steps: %s", len(names), strings.Join(names, ", "))
-	for _, want := range []string{"before prepare", "after prepare", "before leaf started", "after leaf", "before release", "after release", "after wait", "before leaf finished"} {
+	for _, want := range []string{"before prepare", "after prepare", leaf, "after leaf", "before release", "after release", "after wait", "before leaf finished"} {
 		if !strings.Contains(string(b), want) {
 			k.h.t.Fatalf("no step %q", want)
 		}
@@ -85,7 +108,7 @@ func (k *killer) due(env ...string) *service {
 	k.clock.set(k.slot.Add(-20 * time.Second))
 	s := k.h.launch(env...)
 	eventually(k.h.t, 30*time.Second, func() bool { return s.ended() || k.answers() }, s.log.String)
-	k.clock.set(k.slot.Add(200 * time.Millisecond))
+	k.clock.set(k.slot.Add(-k.ahead))
 	k.slot = k.slot.Add(2 * time.Minute)
 	return s
 }
@@ -138,7 +161,7 @@ func (k *killer) judgeRuns(all []line) {
 	started, ended, slots := map[string]int{}, map[string]string{}, map[string]int{}
 	for _, l := range all {
 		switch {
-		case l.Kind == "started":
+		case l.Kind == "started" || l.Kind == "claimed":
 			started[l.Run]++
 			slots[l.Slot.Civil]++
 		case l.Run != "" && l.final():

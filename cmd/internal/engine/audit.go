@@ -153,7 +153,7 @@ func (e *Engine) auditLeaf(a *audit, l store.Leaf) {
 	switch {
 	case l.Kind == record.Pruned:
 		a.pruned[l.Run] = true
-	case l.Kind == record.Started:
+	case l.Kind == record.Started || l.Kind == record.Claimed:
 		if a.opened[l.Run] {
 			a.against(&a.Complete, jobspec.CodeStoreCorrupt, where, fmt.Sprintf("run %s started twice", l.Run))
 		}

@@ -50,6 +50,7 @@ type Engine struct {
 // Live is what only a running service knows. The zero engine has none.
 type Live interface {
 	IsRunning(run string) bool
+	ReleasedAt(run string) time.Time // when its payload was let go; zero before
 	IsHeld(job jobspec.Name) bool
 	HeldFor(job jobspec.Name) jobspec.Code // the reason of that hold, "" for none
 	Changed()                              // the chain has changed
@@ -100,6 +101,13 @@ func (e *Engine) attached() Live {
 func (e *Engine) isRunning(run string) bool {
 	l := e.attached()
 	return l != nil && l.IsRunning(run)
+}
+
+func (e *Engine) releasedAt(run string) time.Time {
+	if l := e.attached(); l != nil {
+		return l.ReleasedAt(run)
+	}
+	return time.Time{}
 }
 
 func (e *Engine) changed() {

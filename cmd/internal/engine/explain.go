@@ -69,9 +69,10 @@ func (e *Engine) Examine(ctx context.Context, phase jobspec.Phase, v Verified, u
 	return x, nil
 }
 
-// Again brings the decision of x up to date with the policy of this moment.
+// Again brings the decision of x up to date with the policy and the time of this
+// moment.
 func (e *Engine) Again(x *examine.Examination) error {
-	if !e.Examiner.Again(x) {
+	if !e.Examiner.Again(x, e.ClockHold()) {
 		return nil
 	}
 	return e.sawPolicy(x.Input.Policy)

@@ -75,6 +75,8 @@ func (e *Engine) apiRun(row store.RunRow) api.Run {
 			r.Outcome = string(record.OutcomeLost)
 		} else if first.Kind == record.Started {
 			r.StartedAt = stamp(first.Time) // the record came first; the instant itself comes with the end
+		} else if at := e.releasedAt(first.Run); !at.IsZero() { // a claim says nothing of a start
+			r.StartedAt = &at
 		}
 		return r
 	}

@@ -37,6 +37,20 @@ func (x *Examiner) readCredentials(e *Examination, phase jobspec.Phase, has []st
 	}
 }
 
+// sameCredentials reports whether every value that e holds is still the one that
+// a run of this moment would get.
+func (x *Examiner) sameCredentials(e *Examination) bool {
+	for _, s := range e.Secrets {
+		value, err := x.Site.Credential(s.Name())
+		same := err == nil && s.Is(value)
+		clear(value)
+		if !same {
+			return false
+		}
+	}
+	return true
+}
+
 // unseen reports whether a value may be there all the same: in a folder that the
 // caller cannot look into, or with the service alone.
 func unseen(err error) bool {

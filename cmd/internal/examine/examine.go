@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"strconv"
 	"time"
@@ -46,6 +47,8 @@ type Examination struct {
 	// Secrets are the values of the credentials that the op names, where they are
 	// all there; only a trigger has a use for them.
 	Secrets []*runner.Secret
+
+	at time.Time // when it was decided
 }
 
 // Close closes what the examination holds open.
@@ -86,7 +89,7 @@ func (x *Examiner) Examine(ctx context.Context, phase jobspec.Phase, s Subject, 
 		x.readCredentials(e, phase, s.Credentials)
 		e.Input.Sandbox = x.Sandbox.Probe(ctx)
 	}
-	e.Decision = jobspec.Decide(phase, e.Input)
+	e.Decision, e.at = jobspec.Decide(phase, e.Input), e.Input.Host.Now
 	return e, nil
 }
 
@@ -264,17 +267,40 @@ func (x *Examiner) policy() (*jobspec.Policy, error) {
 	return x.Site.Policy(p.PolicySerial)
 }
 
-// Again reads the policy once more and, where any of its files changed, decides
-// anew over what e holds open. It reports whether it did.
-func (x *Examiner) Again(e *Examination) bool {
+// young is how long a decision stands while the policy stands.
+const young = time.Second
+
+// Again reads the policy once more and decides anew over what e holds open, where
+// any of its files changed or the decision is not of this moment. It reports
+// whether it did. hold says whether the clock can be relied on.
+func (x *Examiner) Again(e *Examination, hold bool) bool {
 	in := e.Input
 	in.Policy, in.PolicyErr, in.PolicyMsg = nil, "", ""
 	x.readPolicy(&in)
-	if in.Policy != nil && e.Input.Policy != nil && in.Policy.Digest == e.Input.Policy.Digest && sameOwner(in.Policy, e.Input.Policy, e.Op.Principal) {
+	same := in.Policy != nil && e.Input.Policy != nil && in.Policy.Digest == e.Input.Policy.Digest && sameOwner(in.Policy, e.Input.Policy, e.Op.Principal)
+	now := x.Now()
+	if age := now.Sub(e.at); same && hold == e.Input.Host.Hold && age >= 0 && age < young {
 		return false
 	}
-	e.Input, e.Decision = in, jobspec.Decide(jobspec.PhaseTrigger, in)
+	in.Host = x.host(hold)
+	e.Input, e.at = in, now
+	e.Decision = jobspec.Decide(jobspec.PhaseTrigger, in)
 	return true
+}
+
+// Fresh reports whether what e was decided over, beside policy and time, is what
+// would be found now: the files and folders, the credentials, the places that no job
+// gets, and the sandbox.
+func (x *Examiner) Fresh(ctx context.Context, e *Examination) bool {
+	if e.Pins == nil || !e.Pins.Unchanged() || !x.sameCredentials(e) {
+		return false
+	}
+	places, err := x.sensitive()
+	if err != nil || !reflect.DeepEqual(places, e.Input.Sensitive) {
+		return false
+	}
+	now := x.Sandbox.Probe(ctx)
+	return now.Usable && now.Digest == e.Input.Sandbox.Digest
 }
 
 // sameOwner reports whether the file that a principal keeps is the same in both.
