@@ -121,6 +121,9 @@ type Job struct {
 	state     string   // path of a folder on the host, "" for none
 	files     []string // bound, relative to the cwd or absolute
 	limits    func(*jobspec.Limits)
+
+	credentials []jobspec.Credential
+	values      map[string]string // of the credentials, by name
 }
 
 // shell is a job of an embedded script.
@@ -160,7 +163,7 @@ func (l *Lab) plan(j Job) (p *runner.Plan, out *kept, done func(), err error) {
 	spec := &jobspec.Spec{
 		Bound: bound,
 		Cwd:   jobspec.Place{Path: j.cwd}, Read: j.read, Write: j.write, Deny: j.deny, Env: j.env, Stdin: j.stdin, MayCreate: j.mayCreate, Denials: j.denials, Result: j.result,
-		Git: j.git, Bind: j.bind, StateDir: j.state != "",
+		Git: j.git, Bind: j.bind, StateDir: j.state != "", Credentials: j.credentials,
 		Schedule: jobspec.Schedule{Timezone: "Europe/Berlin"},
 		Limits: jobspec.Limits{TimeoutSeconds: 30, GraceSeconds: 1, FileSizeBytes: 64 << 20, OpenFiles: 256, PIDs: 128, TmpBytes: 16 << 20,
 			OutputBytes: 64 << 10},
@@ -183,7 +186,7 @@ func (l *Lab) plan(j Job) (p *runner.Plan, out *kept, done func(), err error) {
 	out = &kept{dir: filepath.Join(l.Dir, fmt.Sprintf("output%d", l.runs))}
 	must(os.Mkdir(out.dir, 0o700))
 	p, err = runner.PlanUnsigned(permit.New(), runner.Order{Job: "case", Tier: j.tier, Net: jobspec.NetNone, Spec: spec, Pins: set,
-		Run: fmt.Sprintf("run%d", l.runs), Account: l.account, Outputs: out, Host: l.host})
+		Run: fmt.Sprintf("run%d", l.runs), Account: l.account, Outputs: out, Host: l.host, Secrets: j.secrets()})
 	if err != nil {
 		set.Close()
 		return nil, nil, nil, err
