@@ -42,7 +42,7 @@ func (s Site) Credential(name string) ([]byte, error) {
 			return nil, gerr
 		}
 		return nil, &Error{Reason: jobspec.CodeCredentialUnsafe, Path: s.CredentialFile(name),
-			Err: fmt.Errorf("the service manager gives a value of the same name in %q, and which one is meant is not guessed", s.Given)}
+			Err: errors.New("the service manager gives one, too; remove one of them")}
 	}
 	return given, nil
 }

@@ -85,6 +85,7 @@ func runDaemon(ctx context.Context, o cli.DaemonOptions, clock shiftedClock, ste
 	if err != nil {
 		return err
 	}
+	site.Given = os.Getenv("CREDENTIALS_DIRECTORY")
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM)
 	parts := daemon.Real()
