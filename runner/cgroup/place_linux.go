@@ -1,0 +1,100 @@
+package cgroup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// place is the service's folder in one hierarchy.
+type place struct {
+	dir  string // leaves lie in it
+	v2   bool
+	held Held
+	home *os.File // version 1: "tasks" of the group that the service's threads are in
+}
+
+// knob is one file of a leaf and what is written to it.
+type knob struct {
+	name, value string
+	optional    bool // some kernels are built or booted without it
+}
+
+// knobs are the files that bound a leaf in this hierarchy.
+func (p *place) knobs(w Want) []knob {
+	var all []knob
+	if p.held.Memory && w.MemoryBytes > 0 {
+		n := fmt.Sprint(w.MemoryBytes)
+		if p.v2 {
+			// One process of a job that is out of memory tells nothing: all end.
+			all = append(all, knob{"memory.max", n, false}, knob{"memory.swap.max", "0", true}, knob{"memory.oom.group", "1", true})
+		} else {
+			// Memory and swap together may not be set below memory, so it comes second.
+			all = append(all, knob{"memory.limit_in_bytes", n, false}, knob{"memory.memsw.limit_in_bytes", n, true}, knob{"memory.swappiness", "0", true})
+		}
+	}
+	if p.held.PIDs && w.PIDs > 0 {
+		all = append(all, knob{"pids.max", fmt.Sprint(w.PIDs), false})
+	}
+	if p.held.CPU && w.CPUPercent > 0 {
+		quota := w.CPUPercent * period / 100
+		if p.v2 {
+			all = append(all, knob{"cpu.max", fmt.Sprintf("%d %d", quota, period), false})
+		} else {
+			all = append(all, knob{"cpu.cfs_period_us", fmt.Sprint(period), false}, knob{"cpu.cfs_quota_us", fmt.Sprint(quota), false})
+		}
+	}
+	return all
+}
+
+// period is what a CPU quota counts in, in microseconds: the kernel's default.
+const period = 100_000
+
+// set writes one knob.
+func (k knob) set(dir string) error {
+	err := write(filepath.Join(dir, k.name), k.value)
+	if k.optional && (errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.EOPNOTSUPP) || errors.Is(err, fs.ErrPermission)) {
+		return nil
+	}
+	return err
+}
+
+// write writes to a file that exists: the kernel makes those of a cgroup.
+func write(path, text string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.WriteString(text); err != nil {
+		return fmt.Errorf("write %q to %s: %w", text, path, err)
+	}
+	return nil
+}
+
+// number reads one "NAME N" line of a file, 0 where there is none.
+func number(path, name string) int64 {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return 0
+	}
+	for line := range strings.Lines(string(text)) {
+		var n int64
+		if word, rest, _ := strings.Cut(strings.TrimSpace(line), " "); word == name {
+			if _, err := fmt.Sscan(rest, &n); err == nil {
+				return n
+			}
+		}
+	}
+	return 0
+}
+
+func exists(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
