@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/runner/cgroup"
 	"github.com/sbxcron/sbxcron/runner/seccomp"
 	"github.com/sbxcron/sbxcron/runner/stub"
 )
@@ -18,6 +19,9 @@ type Machine struct {
 	HardNProc   uint64
 	HardFSize   uint64
 	HardMemlock uint64
+	HardData    uint64
+	HardCPU     uint64
+	Held        cgroup.Held // what the kernel bounds for the run as a whole
 }
 
 // Names of layers, as records list them. Each is the comment of the rows that
@@ -61,13 +65,6 @@ const (
 	sockDgram     = 2
 	capVersion3   = 0x20080522
 	direntSize    = 24 // of an entry whose name has at most four bytes
-	rlimitCore    = 4
-	rlimitNProc   = 6
-	rlimitNoFile  = 7
-	rlimitFSize   = 1
-	rlimitMemlock = 8
-	memlockBytes  = 64 << 10
-	mask022       = 0o22
 	errPerm       = -1
 	errNoDevice   = -6
 	errAccess     = -13
@@ -80,7 +77,6 @@ const (
 	firstSpareFD  = 3 // the table's, closed at once
 	secondSpareFD = 6
 	oPath         = 0x200000
-	limitCell     = 16 // the first of five that limits are read back to
 )
 
 // ReleaseByte lets the payload of a waiting stub go.
@@ -153,43 +149,6 @@ func (s *steps) openFiles() {
 	s.call("", "close_range", 0, stub.Int(secondSpareFD), stub.Uint(1<<32-1), stub.Int(0))
 	s.call("", "close_range", 0, stub.Int(stub.StatusFD), stub.Int(stub.BarrierFD), stub.Int(closeOnExec))
 	s.close(stub.TableFD)
-}
-
-// limits sets the resource limits. RLIMIT_NPROC counts inside the user
-// namespace, so other processes of the uid do not use it up. RLIMIT_CORE is 1:
-// it makes files too small to hold anything, and the kernel takes exactly this
-// value as "do not start the core pattern's pipe handler" (core(5)).
-func (s *steps) limits() {
-	l := s.b.Limits
-	for i, r := range []struct {
-		resource int64
-		name     string
-		want     int64
-		hard     uint64
-	}{
-		{rlimitCore, "core", 1, 1},
-		{rlimitMemlock, "memlock", memlockBytes, s.m.HardMemlock},
-		{rlimitFSize, "fsize", l.FileSizeBytes, s.m.HardFSize},
-		{rlimitNoFile, "nofile", l.OpenFiles, s.m.HardNoFile},
-		{rlimitNProc, "nproc", l.PIDs, s.m.HardNProc},
-	} {
-		if r.want <= 0 {
-			continue
-		}
-		n := min(uint64(r.want), r.hard)
-		v := stub.Uint(n)
-		s.call("", "prlimit64", 0, stub.Int(0), stub.Int(r.resource), s.t.Words(r.name, v, v), stub.Int(0))
-		s.limit(r.resource, r.name, int64(n), limitCell+i)
-	}
-	s.row(stub.CallAny, "", "umask", 0, stub.Int(mask022))
-	s.call("", "umask", mask022, stub.Int(mask022))
-}
-
-// limit reads a limit back: that the call to set it returned 0 shows nothing.
-func (s *steps) limit(resource int64, name string, want int64, cell int) {
-	s.call(LayerRlimits, "prlimit64", 0, stub.Int(0), stub.Int(resource), stub.Int(0), stub.Cell(cell, 0))
-	s.word(LayerRlimits, "soft limit "+name, want, stub.Cell(cell, 0))
-	s.word(LayerRlimits, "hard limit "+name, want, stub.Cell(cell, 8))
 }
 
 // identity measures who the payload will be: the planned ids, no capability,

@@ -129,7 +129,7 @@ func (w rows) started(r *run, v Verified, b Basis, f record.Facts) *record.Leaf 
 	l := w.ofRun(record.Started, "", r)
 	judged(l, v, b)
 	l.Backend, l.BackendFile, l.Plan, l.Stub = f.Backend, f.BackendFile, f.Plan, f.Stub
-	l.Layers, l.Probe, l.UID, l.Credentials = f.Layers, f.Probe, int64(f.UID), f.Credentials
+	l.Layers, l.Probe, l.UID, l.Soft, l.Credentials = f.Layers, f.Probe, int64(f.UID), f.Soft, f.Credentials
 	return bounded(l)
 }
 

@@ -16,6 +16,7 @@ type Facts struct {
 	Probe       string   // "passed"
 	UID         int      // kernel uid of the payload
 	Credentials []string // that the job sees, by name
+	Soft        []string // limits that hold for single processes only
 }
 
 // End is how a run ended.

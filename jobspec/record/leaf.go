@@ -98,7 +98,8 @@ type Leaf struct {
 	Layers      []string          `json:"layers"` // measured inside, before the payload
 	Probe       string            `json:"probe"`  // "passed", or the code of what did not hold
 	Weaker      []string          `json:"weaker"`
-	Notes       []string          `json:"notes"` // what else of the decision the record repeats
+	Soft        []string          `json:"soft_limits"` // held for single processes only
+	Notes       []string          `json:"notes"`       // what else of the decision the record repeats
 	SameUID     bool              `json:"same_uid"`
 	UID         int64             `json:"uid"`         // kernel uid of the job
 	Credentials []string          `json:"credentials"` // that the job saw, by name

@@ -10,6 +10,7 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/cause"
+	"github.com/sbxcron/sbxcron/runner/cgroup"
 	"github.com/sbxcron/sbxcron/runner/seccomp"
 	"golang.org/x/sys/unix"
 )
@@ -35,7 +36,10 @@ type Backend struct {
 	run      string // RUN
 	channels string // folder for the pipes of runs, under mu
 	spawn    *spawner
-	path     string // of the program
+	cgroups  *cgroup.Tree
+	reaped   []string       // runs of a dead service that were still there
+	leaving  sync.WaitGroup // groups of ended runs that are being removed
+	path     string         // of the program
 
 	mu     sync.Mutex
 	opened *program
@@ -71,7 +75,14 @@ func newBackend(o Options, path string) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open backend %s: %w", Name, err)
 	}
-	return &Backend{now: o.Now, host: host, stub: file, run: o.RunDir, channels: channels, masks: procMasks(), spawn: spawn, path: path}, nil
+	groups := cgroup.Open(cgroup.Folder(o.RunDir))
+	reaped, err := groups.Reap()
+	if err != nil {
+		spawn.close()
+		return nil, fmt.Errorf("open backend %s: %w", Name, err)
+	}
+	return &Backend{now: o.Now, host: host, stub: file, run: o.RunDir, channels: channels, masks: procMasks(), spawn: spawn, path: path,
+		cgroups: groups, reaped: reaped}, nil
 }
 
 // Name is "bwrap".
@@ -80,9 +91,15 @@ func (b *Backend) Name() string { return Name }
 // Host is what plans for this backend are made with.
 func (b *Backend) Host() runner.Host { return b.host }
 
+// Reaped are the ids of runs that a dead service of the same RUN had left and
+// that New has ended.
+func (b *Backend) Reaped() []string { return b.reaped }
+
 // Close ends the backend and kills every run that is left.
 func (b *Backend) Close() error {
 	b.spawn.close()
+	b.leaving.Wait()
+	b.cgroups.Close()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	os.Remove(b.channels) // it stays where a run still needs it
@@ -111,12 +128,19 @@ func (b *Backend) program() (*program, error) {
 
 // machine reads what a table depends on. It is read for every run: a service
 // whose landlock was taken away must not go on from memory.
+func (b *Backend) machine() (runner.Machine, error) {
+	m, err := machine()
+	m.Held = b.cgroups.Held()
+	return m, err
+}
+
 func machine() (runner.Machine, error) {
 	m := runner.Machine{Arch: seccomp.Arch(runtime.GOARCH), LandlockABI: cause.Read().Landlock}
 	for _, l := range []struct {
 		resource int
 		to       *uint64
-	}{{unix.RLIMIT_NOFILE, &m.HardNoFile}, {unix.RLIMIT_NPROC, &m.HardNProc}, {unix.RLIMIT_FSIZE, &m.HardFSize}, {unix.RLIMIT_MEMLOCK, &m.HardMemlock}} {
+	}{{unix.RLIMIT_NOFILE, &m.HardNoFile}, {unix.RLIMIT_NPROC, &m.HardNProc}, {unix.RLIMIT_FSIZE, &m.HardFSize}, {unix.RLIMIT_MEMLOCK, &m.HardMemlock},
+		{unix.RLIMIT_DATA, &m.HardData}, {unix.RLIMIT_CPU, &m.HardCPU}} {
 		var r unix.Rlimit
 		if err := unix.Getrlimit(l.resource, &r); err != nil {
 			return m, refusal(jobspec.CodeSbxResource, "", "read resource limit %d: %v", l.resource, err)
@@ -129,8 +153,9 @@ func machine() (runner.Machine, error) {
 const landlockRemedy = "use a kernel with landlock (5.19 or newer) and have it in the list lsm= of the kernel's command line"
 
 // capabilities are what specs may require of this backend.
-func capabilities() []string {
-	return []string{"userns", "pidns", "netns", "ipcns", "utsns", "mounts", runner.FreshProc, "landlock", "seccomp", "exact_bytes", "rlimits"}
+func (b *Backend) capabilities() []string {
+	all := []string{"userns", "pidns", "netns", "ipcns", "utsns", "mounts", runner.FreshProc, "landlock", "seccomp", "exact_bytes", "rlimits"}
+	return append(all, heldWords(b.cgroups.Held())...)
 }
 
 func closeAll(files ...*os.File) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/cgroup"
 	"github.com/sbxcron/sbxcron/runner/stub"
 	"golang.org/x/sys/unix"
 )
@@ -41,7 +42,7 @@ func pipe(name string, weRead bool) (ours, theirs *os.File, err error) {
 }
 
 // launch starts bwrap for a blueprint with the compiled table.
-func (b *Backend) launch(prog *program, p *runner.Blueprint, view procfs, table *stub.Table, guards []guarded) (*os.Process, *pipes, error) {
+func (b *Backend) launch(prog *program, p *runner.Blueprint, view procfs, table *stub.Table, guards []guarded, leaf *cgroup.Leaf) (*os.Process, *pipes, error) {
 	var fs files
 	defer fs.close()
 	ours, err := b.inherit(&fs, p, table)
@@ -54,7 +55,7 @@ func (b *Backend) launch(prog *program, p *runner.Blueprint, view procfs, table 
 		ours.close()
 		return nil, nil, err
 	}
-	proc, err := b.spawn.start(prog, argv, fs.list, credential(p.Account))
+	proc, err := b.spawn.startIn(leaf, prog, argv, fs.list, credential(p.Account))
 	runtime.KeepAlive(guards)
 	if err != nil {
 		ours.close()

@@ -33,7 +33,7 @@ func (b *Backend) Prepare(ctx context.Context, plan *runner.Plan) (runner.Armed,
 // give counts only where the plan does without: what the probe found was tried a
 // while ago, and a machine that was mended gives the stronger sandbox.
 func (b *Backend) machineFor(ctx context.Context, plan *runner.Plan) (runner.Machine, error) {
-	m, err := machine()
+	m, err := b.machine()
 	if err == nil && plan.Valid() && plan.Blueprint().Accepts(jobspec.WeakerNestedSandbox) {
 		m.NoFreshProc = slices.Contains(b.Probe(ctx).Needs, jobspec.WeakerNestedSandbox)
 	}
@@ -63,7 +63,7 @@ func (b *Backend) prepare(ctx context.Context, plan *runner.Plan, m runner.Machi
 		return nil, refusal(jobspec.CodeInternal, "", "the plan is empty")
 	}
 	p := plan.Blueprint()
-	if err := checkNeeds(p); err != nil {
+	if err := b.checkNeeds(p); err != nil {
 		return nil, err
 	}
 	prog, err := b.program()
@@ -91,7 +91,7 @@ func (b *Backend) prepare(ctx context.Context, plan *runner.Plan, m runner.Machi
 		}
 		return nil, err
 	}
-	proc, ours, err := b.launch(prog, p, procfs{b.masks, m.NoFreshProc}, table, append(guards, events.mount()))
+	proc, ours, leaf, err := b.launchHeld(prog, p, procfs{b.masks, m.NoFreshProc}, table, append(guards, events.mount()))
 	if err != nil {
 		events.close()
 		if helper != nil {
@@ -99,23 +99,24 @@ func (b *Backend) prepare(ctx context.Context, plan *runner.Plan, m runner.Machi
 		}
 		return nil, err
 	}
-	r := &run{b: b, p: p, table: table, pipes: ours, proc: proc, helper: helper, channel: events,
+	r := &run{b: b, p: p, table: table, pipes: ours, proc: proc, helper: helper, leaf: leaf, channel: events,
 		denials: runner.NewDenials(p.Denials, b.now), exited: make(chan struct{}), ended: make(chan struct{}), payload: -1, init: -1, secrets: p.Mask()}
 	go r.reap()
 	if err := r.arm(ctx, table, guards); err != nil {
+		err = r.tooSmall(err)
 		r.discard()
 		return nil, err
 	}
 	r.facts = record.Facts{Backend: Name, BackendFile: prog.digest, Plan: plan.Digest(), Stub: b.stub.digest,
-		Layers: layers(table, m), Probe: "passed", UID: p.Account.UID, Credentials: p.CredentialNames()}
+		Layers: append(layers(table, m), cgroupLayer(m.Held)...), Probe: "passed", UID: p.Account.UID, Soft: p.Soft(m.Held), Credentials: p.CredentialNames()}
 	return r, nil
 }
 
 // checkNeeds refuses what this backend cannot do and accounts that it cannot
 // take on.
-func checkNeeds(p *runner.Blueprint) error {
+func (b *Backend) checkNeeds(p *runner.Blueprint) error {
 	for _, need := range p.Require {
-		if !slices.Contains(capabilities(), need) {
+		if !slices.Contains(b.capabilities(), need) {
 			return refusal(jobspec.CodeSbxFeatureMissing, need, "backend %s does not have %q", Name, need)
 		}
 	}
@@ -145,6 +146,9 @@ func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) erro
 	}
 	defer r.killAtEnd(ctx)() // not before: see killEarly
 	if err := r.awaitReady(initPID, table, deadline); err != nil {
+		return err
+	}
+	if err := r.measureLeaf(initPID); err != nil {
 		return err
 	}
 	r.channel.unlink()

@@ -53,7 +53,7 @@ func (b *Backend) Probe(ctx context.Context) jobspec.Sandbox {
 	if age := time.Since(last.at); last.key == key && !last.at.IsZero() && age < keep {
 		return last.said
 	}
-	said := jobspec.Sandbox{Backend: Name, Digest: prog.digest, Capabilities: capabilities()}
+	said := jobspec.Sandbox{Backend: Name, Digest: prog.digest, Capabilities: b.capabilities()}
 	version, err = b.version(prog)
 	said.Version = version
 	if err == nil {
@@ -71,7 +71,7 @@ func (b *Backend) Probe(ctx context.Context) jobspec.Sandbox {
 // try runs canaries: the whole sandbox first, and where it fails for want of one
 // thing that a weaker choice names, the sandbox without that.
 func (b *Backend) try(ctx context.Context, prog *program, said jobspec.Sandbox) (jobspec.Sandbox, error) {
-	m, err := machine()
+	m, err := b.machine()
 	if err != nil {
 		return said, err
 	}

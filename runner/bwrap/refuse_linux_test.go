@@ -14,6 +14,7 @@ import (
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/cgroup"
 	"github.com/sbxcron/sbxcron/runner/internal/permit"
 	"github.com/sbxcron/sbxcron/runner/pin"
 	"github.com/sbxcron/sbxcron/runner/seccomp"
@@ -187,13 +188,13 @@ func TestNeedsThatTheBackendLacksAreRefused(t *testing.T) {
 	plan, _ := canaryJob(t, b)
 	p := *plan.Blueprint()
 	p.Require = []string{"userns", "vm"}
-	if err := checkNeeds(&p); err == nil || !strings.Contains(err.Error(), `"vm"`) {
+	if err := (&Backend{cgroups: &cgroup.Tree{}}).checkNeeds(&p); err == nil || !strings.Contains(err.Error(), `"vm"`) {
 		t.Errorf("got %v", err)
 	}
 	p = *plan.Blueprint()
 	p.Account.Drop = !p.Account.Drop
 	p.Account.UID++
-	if err := checkNeeds(&p); err == nil {
+	if err := (&Backend{cgroups: &cgroup.Tree{}}).checkNeeds(&p); err == nil {
 		t.Error("an account of the other mode is accepted")
 	}
 	if _, err := b.Prepare(t.Context(), &runner.Plan{}); err == nil {
@@ -244,7 +245,7 @@ func jeq(k uint32) *jump  { return &jump{0x15, k} }
 // answer makes a filter that answers one call, when the argument matches.
 func answer(name string, arg uint32, cond *jump, action uint32) func(*testing.T) seccomp.Program {
 	return func(t *testing.T) seccomp.Program {
-		m, _ := machine()
+		m, _ := machine(cgroup.Held{})
 		nr, err := m.Arch.Number(name)
 		if err != nil {
 			t.Fatal(err)

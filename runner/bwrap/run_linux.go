@@ -12,6 +12,7 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/cgroup"
 	"github.com/sbxcron/sbxcron/runner/mask"
 	"github.com/sbxcron/sbxcron/runner/stub"
 	"github.com/sbxcron/sbxcron/runner/supervise"
@@ -33,6 +34,8 @@ type run struct {
 	captures [2]*runner.Capture
 	watched  []watchedDir
 	helper   *supervise.Helper // nil where the plan needs none
+	leaf     *cgroup.Leaf
+	events   cgroup.Events // when the tree was gone
 
 	channel    *channel
 	denials    *runner.Denials
@@ -113,6 +116,7 @@ func (r *run) discard() {
 // release gives all descriptors back.
 func (r *run) release() {
 	r.endSupervisor()
+	r.b.dropLeaf(r.leaf)
 	r.pipes.close()
 	closeFDs(r.init, r.payload)
 	r.channel.close()
@@ -171,7 +175,7 @@ func (r *run) Release() (runner.Process, error) {
 		r.drained[i] = make(chan struct{})
 		go func() {
 			defer close(r.drained[i])
-			io.Copy(r.captures[i], from) // ends with the last writer, or at the deadline that Wait sets
+			io.Copy(&dam{r.captures[i], floodBytes(r.p.Limits.OutputBytes), func() { r.Kill(jobspec.CodeLimitOutput) }}, from) // ends with the last writer, or at the deadline that Wait sets
 		}()
 	}
 	if _, err := r.pipes.barrier.Write([]byte{runner.ReleaseByte}); err != nil {
@@ -182,6 +186,7 @@ func (r *run) Release() (runner.Process, error) {
 	go r.watchExec()
 	go r.watchEnd()
 	go r.watchEvents()
+	go r.watchLimits()
 	return r, nil
 }
 
@@ -217,10 +222,10 @@ func (r *run) watchEnd() {
 		r.proc.Kill()
 		<-r.exited
 	}
-	usage := r.reapInit()
+	usage, events := r.reapInit(), r.leaf.Events()
 	r.mu.Lock()
 	r.end = true
-	r.usage = usage
+	r.usage, r.events = usage, events
 	r.mu.Unlock()
 	close(r.ended)
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/sbxcron/sbxcron/runner/cgroup"
 	"github.com/sbxcron/sbxcron/runner/pin"
 	"golang.org/x/sys/unix"
 )
@@ -118,18 +119,30 @@ func (s *spawner) self(argv []string, files []*os.File, cred *syscall.Credential
 // other number may mean a file of the job by then, which would run in place of
 // bwrap. It did, for a job with 400 files.
 func (s *spawner) start(p *program, argv []string, files []*os.File, cred *syscall.Credential) (*os.Process, error) {
+	return s.startIn(nil, p, argv, files, cred)
+}
+
+// startIn starts a program in the cgroup of a run.
+func (s *spawner) startIn(leaf *cgroup.Leaf, p *program, argv []string, files []*os.File, cred *syscall.Credential) (*os.Process, error) {
 	var proc *os.Process
 	var startErr error
 	all := append(slices.Clone(files), p.file)
 	path := fmt.Sprintf("/proc/self/fd/%d", len(all)-1)
 	err := s.do(func() {
-		proc, startErr = os.StartProcess(path, argv, &os.ProcAttr{
-			Dir: "/", Env: []string{}, Files: all,
-			Sys: &syscall.SysProcAttr{Credential: cred, Pdeathsig: syscall.SIGKILL, Setsid: true},
+		sys := &syscall.SysProcAttr{Credential: cred, Pdeathsig: syscall.SIGKILL, Setsid: true}
+		startErr = leaf.Start(sys, func() error {
+			var err error
+			proc, err = os.StartProcess(path, argv, &os.ProcAttr{Dir: "/", Env: []string{}, Files: all, Sys: sys})
+			return err
 		})
 	})
 	if err != nil {
 		return nil, err
+	}
+	if startErr != nil && proc != nil { // the thread did not come back from the leaf
+		proc.Kill()
+		proc.Wait()
+		return nil, startErr
 	}
 	return proc, startErr
 }

@@ -87,6 +87,7 @@ func (r *run) signal(pidfd int, sig unix.Signal) {
 // leave the child waiting for ever. So bwrap is stopped, which keeps it from
 // making one, and a child that nobody holds yet is killed with it.
 func (r *run) killEarly() {
+	r.leaf.Kill() // all at once where there is a cgroup; what follows does not need it
 	pid := r.proc.Pid
 	if r.init < 0 && r.proc.Signal(unix.SIGSTOP) == nil {
 		list, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))

@@ -76,23 +76,28 @@ func (r *run) classify(end *record.End) {
 		return
 	}
 	r.exitStatus(end)
+	over := r.overLimit(end)
 	switch {
 	case r.why == jobspec.CodeLimitTimeout:
 		end.Outcome = record.OutcomeTimedOut
-		end.Reasons = append(end.Reasons, record.Reason{Code: r.why, Target: fmt.Sprintf("%d s", r.p.Limits.TimeoutSeconds)})
+		end.Reasons = append(end.Reasons, r.limitReason(r.why))
+		r.starved(end)
 	case r.why == jobspec.CodeSbxProxyFailed:
 		end.Outcome = record.OutcomeKilled
 		end.Reasons = append(end.Reasons, record.Reason{Code: r.why, Target: supervisor, Detail: "the process that answers opens of bound names ended"})
 	case r.why != "":
 		end.Outcome = record.OutcomeKilled
-		end.Reasons = append(end.Reasons, record.Reason{Code: r.why})
+		end.Reasons = append(end.Reasons, r.limitReason(r.why))
+	case over == jobspec.CodeLimitMemory || over == jobspec.CodeLimitCPU:
+		end.Outcome = record.OutcomeKilled
+		end.Reasons = append(end.Reasons, r.limitReason(over))
+	case over != "":
+		end.Outcome = record.OutcomeFailed // whatever it says of itself
+		end.Reasons = append(end.Reasons, r.limitReason(over))
 	case end.Exited && end.ExitCode == 0:
 		end.Outcome = record.OutcomeSucceeded
 	default:
 		end.Outcome = record.OutcomeFailed
-	}
-	if end.Signal == unix.SignalName(unix.SIGXFSZ) {
-		end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeLimitFsize, Target: fmt.Sprintf("%d bytes", r.p.Limits.FileSizeBytes)})
 	}
 	r.reportResult(end)
 	r.reportEvents(end)

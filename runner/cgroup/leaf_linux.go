@@ -27,6 +27,19 @@ func (t *Tree) Leaf(name string, w Want) (*Leaf, error) {
 	if name == "" || name[0] == '.' || strings.ContainsAny(name, "/\x00\n") {
 		return nil, fmt.Errorf("make cgroup: %q is no name of a run", name)
 	}
+	for n := 2; ; n++ {
+		l, err := t.make(name, w)
+		if !errors.Is(err, fs.ErrExist) || n > mostAttempts {
+			return l, err
+		}
+		// An earlier attempt of the same run, whose group is not removed yet.
+		name = fmt.Sprintf("%s.%d", strings.TrimSuffix(name, fmt.Sprintf(".%d", n-1)), n)
+	}
+}
+
+const mostAttempts = 100
+
+func (t *Tree) make(name string, w Want) (*Leaf, error) {
 	l := &Leaf{}
 	for _, p := range t.places {
 		if err := l.add(p, name, w); err != nil {
@@ -60,13 +73,15 @@ func (l *Leaf) add(p *place, name string, w Want) error {
 // (CLONE_INTO_CGROUP); with version 1 a child is born into the groups of the
 // thread that makes it, so the calling thread, which must be locked, goes in
 // and comes back. Moving oneself costs no more than a write: only moves of
-// others wait for every fork of the machine (cgroup_procs_write_start).
+// others wait for every fork of the machine (cgroup_procs_write_start). It may be
+// called once.
 func (l *Leaf) Start(attr *syscall.SysProcAttr, start func() error) error {
 	if l == nil {
 		return start()
 	}
 	if l.v2 != nil {
 		attr.UseCgroupFD, attr.CgroupFD = true, int(l.v2.Fd())
+		defer l.closeV2()
 	}
 	err := l.enter()
 	if err == nil {
@@ -98,6 +113,34 @@ func (l *Leaf) leave() error {
 		}
 	}
 	return errors.Join(all...)
+}
+
+// Has reports whether a process is in this leaf in every hierarchy.
+func (l *Leaf) Has(pid int) (bool, error) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", pid))
+	if err != nil {
+		return false, fmt.Errorf("look at the cgroups of process %d: %w", pid, err)
+	}
+	n := 0
+	for line := range strings.Lines(string(text)) {
+		for _, dir := range l.dirs {
+			// The path is told from the root of the cgroup namespace, so its end is compared.
+			if strings.HasSuffix(dir, tail(line)) && strings.Contains(tail(line), "/"+room+"/") {
+				n++
+				break
+			}
+		}
+	}
+	return n == len(l.dirs), nil
+}
+
+// tail is the part of a line of /proc/PID/cgroup from our room on.
+func tail(line string) string {
+	line = strings.TrimRight(line, "\n")
+	if i := strings.LastIndex(line, "/"+room+"/"); i >= 0 {
+		return line[i:]
+	}
+	return line
 }
 
 // Events reads what happened so far. It is cheap: three small files at most.
@@ -185,15 +228,19 @@ func (l *Leaf) Remove() error {
 	if l == nil {
 		return nil
 	}
-	if l.v2 != nil {
-		l.v2.Close()
-		l.v2 = nil
-	}
+	l.closeV2()
 	var all []error
 	for _, dir := range l.dirs {
 		all = append(all, removeDir(dir))
 	}
 	return errors.Join(all...)
+}
+
+func (l *Leaf) closeV2() {
+	if l.v2 != nil {
+		l.v2.Close()
+		l.v2 = nil
+	}
 }
 
 func removeDir(dir string) error {

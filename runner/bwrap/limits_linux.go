@@ -1,0 +1,169 @@
+package bwrap
+
+import (
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/cgroup"
+	"github.com/sbxcron/sbxcron/runner/stub"
+	"golang.org/x/sys/unix"
+)
+
+// openLeaf makes the cgroup of a run, or refuses where the owner asks for more
+// than this machine can hold.
+func (b *Backend) openLeaf(p *runner.Blueprint) (*cgroup.Leaf, error) {
+	held := b.cgroups.Held()
+	if err := p.CheckHeld(held, b.cgroups.Why()); err != nil {
+		return nil, err
+	}
+	l, err := b.cgroups.Leaf(p.Run, p.Bounds(held))
+	if err != nil {
+		return nil, refusal(jobspec.CodeSbxResource, "cgroup", "%v", err)
+	}
+	return l, nil
+}
+
+// launchHeld starts bwrap for a blueprint in a cgroup of its own.
+func (b *Backend) launchHeld(prog *program, p *runner.Blueprint, view procfs, table *stub.Table, guards []guarded) (*os.Process, *pipes, *cgroup.Leaf, error) {
+	leaf, err := b.openLeaf(p)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	proc, ours, err := b.launch(prog, p, view, table, guards, leaf)
+	if err != nil {
+		b.dropLeaf(leaf)
+		return nil, nil, nil, err
+	}
+	return proc, ours, leaf, nil
+}
+
+// tooSmall puts the cause before what bwrap says when its memory ran out.
+func (r *run) tooSmall(err error) error {
+	if r.leaf.Events().OOMKills == 0 {
+		return err
+	}
+	return refusal(jobspec.CodeLimitMemory, "limits.memory", "the sandbox itself does not fit into %d bytes", r.p.Limits.MemoryBytes)
+}
+
+// measureLeaf makes sure that the namespace's init, and so every process that
+// comes from it, is in the run's cgroup.
+func (r *run) measureLeaf(pid int) error {
+	in, err := r.leaf.Has(pid)
+	if err == nil && !in {
+		err = refusal(jobspec.CodeSbxSelftestFailed, "cgroup", "the sandbox is not in the cgroup of its run")
+	}
+	return err
+}
+
+// dropLeaf kills what is left in a run's cgroup, which is nothing unless
+// something went wrong, and removes it. Nobody waits for that.
+func (b *Backend) dropLeaf(l *cgroup.Leaf) {
+	b.leaving.Go(func() {
+		l.Kill()   // what cannot be killed keeps the leaf,
+		l.Remove() // and the next service reaps it
+	})
+}
+
+// How often a running job's cgroup is looked at: often at first, when a bomb
+// would go off, and seldom in a long run.
+const (
+	firstLook = 20 * time.Millisecond
+	lastLook  = 500 * time.Millisecond
+)
+
+// watchLimits ends a run that has used up what it may have. The kernel has
+// refused already; what is left of such a job only burns time.
+func (r *run) watchLimits() {
+	for pause := firstLook; ; pause = min(2*pause, lastLook) {
+		select {
+		case <-r.ended:
+			return
+		case <-time.After(pause):
+		}
+		if why := exceeded(r.leaf.Events()); why != "" {
+			r.Kill(why)
+			return
+		}
+	}
+}
+
+// exceeded is the limit that the events tell of, "" for none.
+func exceeded(e cgroup.Events) jobspec.Code {
+	switch {
+	case e.OOMKills > 0:
+		return jobspec.CodeLimitMemory
+	case e.PIDsMax > 0:
+		return jobspec.CodeLimitPIDs
+	}
+	return ""
+}
+
+// overLimit tells which limit ended a run that nobody else has ended: the
+// kernel's own counts first, then the signal that stands for one limit alone.
+func (r *run) overLimit(end *record.End) jobspec.Code {
+	if why := exceeded(r.events); why != "" {
+		return why
+	}
+	switch end.Signal {
+	case unix.SignalName(unix.SIGXFSZ):
+		return jobspec.CodeLimitFsize
+	case unix.SignalName(unix.SIGXCPU):
+		return jobspec.CodeLimitCPU
+	}
+	return ""
+}
+
+// limitReason is what the record says of a limit.
+func (r *run) limitReason(why jobspec.Code) record.Reason {
+	l := r.p.Limits
+	switch why {
+	case jobspec.CodeLimitTimeout:
+		return record.Reason{Code: why, Target: fmt.Sprintf("%d s", l.TimeoutSeconds)}
+	case jobspec.CodeLimitMemory:
+		return record.Reason{Code: why, Target: fmt.Sprintf("%d bytes", l.MemoryBytes), Detail: fmt.Sprintf("the kernel killed %d processes", r.events.OOMKills)}
+	case jobspec.CodeLimitPIDs:
+		return record.Reason{Code: why, Target: fmt.Sprintf("%d processes", l.PIDs), Detail: fmt.Sprintf("the kernel refused %d forks", r.events.PIDsMax)}
+	case jobspec.CodeLimitFsize:
+		return record.Reason{Code: why, Target: fmt.Sprintf("%d bytes", l.FileSizeBytes)}
+	case jobspec.CodeLimitCPU:
+		return record.Reason{Code: why, Target: fmt.Sprintf("%d percent", l.CPUPercent), Detail: fmt.Sprintf("a process used %d s of processor time, as much as the whole job may", l.TimeoutSeconds*l.CPUPercent/100)}
+	case jobspec.CodeLimitOutput:
+		return record.Reason{Code: why, Target: fmt.Sprintf("%d bytes", floodBytes(l.OutputBytes)), Detail: "a stream brought more than is ever read; only limits.output of it would have been kept"}
+	}
+	return record.Reason{Code: why}
+}
+
+// starved adds to a run over its time that it waited for its share of CPU for
+// most of that: a higher limit, not more time, would have helped.
+func (r *run) starved(end *record.End) {
+	if took := end.EndedAt.Sub(end.StartedAt); took > 0 && r.events.Throttled > took/2 {
+		end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeLimitCPU, Target: fmt.Sprintf("%d percent", r.p.Limits.CPUPercent),
+			Detail: fmt.Sprintf("the job waited %d of its %d ms for its share", r.events.Throttled.Milliseconds(), took.Milliseconds())})
+	}
+}
+
+// cgroupLayer is the record's word for bounds that hold the run as a whole.
+func cgroupLayer(h cgroup.Held) []string {
+	if h.Memory && h.PIDs && h.CPU {
+		return []string{"cgroup"}
+	}
+	return nil
+}
+
+// heldWords are the capabilities of cgroups, for specs that require them.
+func heldWords(h cgroup.Held) []string {
+	var all []string
+	for _, c := range []struct {
+		name string
+		has  bool
+	}{{"cgroup_memory", h.Memory}, {"cgroup_cpu", h.CPU}, {"cgroup_pids", h.PIDs}} {
+		if c.has {
+			all = append(all, c.name)
+		}
+	}
+	return all
+}
