@@ -17,8 +17,6 @@ var unraised = []string{
 	// Attempts that the kernel must tell.
 	"CodeAskStdin", "CodeAskPager", "CodeEscSetuidInert", "CodeEscUserns", "CodeEscMount", "CodeEscPtrace", "CodeEscBPF", "CodeEscModule", "CodeEscKeyctl",
 	"CodeEscDBus", "CodeEscContainerSock", "CodeEscAgentSock", "CodeEscAgentBypass", "CodeNetDeniedDirect", "CodeFsDeniedDevice",
-	// Limits that cgroups enforce.
-	"CodeLimitMemory", "CodeLimitCPU",
 	// Other backends, queues and their holders.
 	"CodeCapacity", "CodeServiceRunning",
 }

@@ -54,7 +54,7 @@ var mayLack = map[string]string{
 	"Op.ApplyBefore": "of the chain", "Op.Prev": "of the chain", "Op.Revision": "of the chain", "Op.Seq": "of the chain",
 	"Op.Spec.Argv[]": "an argument may be empty", "Op.Spec.Env": "fewer variables", "Op.Spec.Env[]": "an empty value", "Op.Spec.Read": "fewer openings", "Op.Spec.Coverage": "is told, and opens nothing",
 	"Op.Spec.Denials": "the runner's own bounds", "Op.Spec.Denials.Max": "the runner's own bounds", "Op.Spec.Denials.OnDenial": "fail",
-	"Op.Spec.Limits.GraceSeconds": "it is killed at once", "Op.Spec.Schedule.Words": "are shown", "Op.Spec.Policy": "is told, and opens nothing",
+	"Op.Spec.Limits.GraceSeconds": "it is killed at once", "Op.Spec.Limits.MemoryBytes": "a job of before memory was bounded", "Op.Spec.Limits.CPUPercent": "the same", "Op.Spec.Schedule.Words": "are shown", "Op.Spec.Policy": "is told, and opens nothing",
 	"Op.Spec.Policy.Floor": "is told", "Op.Spec.Policy.Managed": "is told", "Op.Spec.Policy.Serial": "is told",
 	"Paths[].Typed": "the real path tells it", "Paths[].Places.Ancestors": "one of three ways to tell a place", "Paths[].Places.Ancestors[].Dev": "one of three ways",
 	"Paths[].Places.Ancestors[].Ino": "one of three ways", "Paths[].Places.Device": "one of three ways", "Paths[].Places.Self.Dev": "one of three ways", "Paths[].Places.Self.Ino": "one of three ways",

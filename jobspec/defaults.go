@@ -35,6 +35,8 @@ func DefaultLimits() Limits {
 	return Limits{
 		TimeoutSeconds: 900,
 		GraceSeconds:   10,
+		MemoryBytes:    1 << 30,
+		CPUPercent:     100,
 		PIDs:           256,
 		FileSizeBytes:  1 << 30,
 		OpenFiles:      1024,

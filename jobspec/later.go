@@ -24,8 +24,6 @@ func laterTable() []laterField {
 		{"overlap queue", func(op *Op) bool { return op.Spec.Schedule.Overlap == "queue" }},
 		{"overlap replace", func(op *Op) bool { return op.Spec.Schedule.Overlap == "replace" }},
 		{"retries", func(op *Op) bool { return op.Spec.Schedule.Retries != 0 }},
-		{"limits.memory", func(op *Op) bool { return op.Spec.Limits.MemoryBytes != 0 }},
-		{"limits.cpus", func(op *Op) bool { return op.Spec.Limits.CPUPercent != 0 }},
 		{"limits.workspace_growth", func(op *Op) bool { return op.Spec.Limits.WorkspaceGrowthBytes != 0 }},
 		{"limits.connections", func(op *Op) bool { return op.Spec.Limits.Connections != 0 }},
 		{"limits.bytes", func(op *Op) bool { return op.Spec.Limits.NetBytes != 0 }},

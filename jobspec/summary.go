@@ -179,9 +179,23 @@ func (s *summary) limits() {
 	l := s.op.Spec.Limits
 	s.say("limits", "%d s, then TERM and after %d s KILL; %d processes, %d open files", l.TimeoutSeconds, l.GraceSeconds, l.PIDs, l.OpenFiles)
 	s.say("sizes", "files to %s, output kept %s a stream, tmp %s", bytesWord(l.FileSizeBytes), bytesWord(l.OutputBytes), bytesWord(l.TmpBytes))
-	if l.MemoryBytes+l.CPUPercent+l.WorkspaceGrowthBytes+l.Connections+l.NetBytes != 0 {
-		s.say("more limits", "memory %s, cpu %d %%, growth %s, %d connections, %s over the network",
-			bytesWord(l.MemoryBytes), l.CPUPercent, bytesWord(l.WorkspaceGrowthBytes), l.Connections, bytesWord(l.NetBytes))
+	var more []string
+	for _, f := range []struct {
+		n    int64
+		text string
+	}{
+		{l.MemoryBytes, "memory " + bytesWord(l.MemoryBytes)},
+		{l.CPUPercent, fmt.Sprintf("cpu %d %%", l.CPUPercent)},
+		{l.WorkspaceGrowthBytes, "growth " + bytesWord(l.WorkspaceGrowthBytes)},
+		{l.Connections, fmt.Sprintf("%d connections", l.Connections)},
+		{l.NetBytes, bytesWord(l.NetBytes) + " over the network"},
+	} {
+		if f.n != 0 {
+			more = append(more, f.text)
+		}
+	}
+	if len(more) > 0 {
+		s.say("more limits", "%s", strings.Join(more, ", "))
 	}
 }
 

@@ -78,7 +78,7 @@ func (b *Blueprint) CheckHeld(h cgroup.Held, why string) error {
 		{"limits.memory", b.Limits.MemoryBytes, def.MemoryBytes, h.Memory},
 		{"limits.cpus", b.Limits.CPUPercent, def.CPUPercent, h.CPU},
 	} {
-		if l.got > 0 && l.got != l.def && !l.heldWhole && !slices.Contains(b.Weaker, "weaker_soft_limits") {
+		if l.got > 0 && l.got != l.def && !l.heldWhole && !slices.Contains(b.Weaker, jobspec.WeakerSoftLimits) {
 			return refuse(jobspec.CodeSbxFeatureMissing, l.name, "%s cannot be held for the job as a whole: %s; %s", l.name, why, CgroupRemedy)
 		}
 	}

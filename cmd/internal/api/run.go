@@ -40,6 +40,7 @@ type Run struct {
 	Backend      string            `json:"backend,omitempty"`
 	Layers       []string          `json:"layers"`
 	Probe        string            `json:"probe,omitempty"`
+	SoftLimits   []string          `json:"soft_limits,omitempty"` // held for single processes only
 	SameUID      bool              `json:"same_uid"`
 	UID          int64             `json:"uid,omitempty"`
 	Credentials  []string          `json:"credentials,omitempty"` // that the job saw, by name

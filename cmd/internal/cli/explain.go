@@ -164,6 +164,9 @@ func (a *App) printEnd(r *api.Run) {
 	if len(r.Credentials) > 0 {
 		a.line("it saw the credentials %s", strings.Join(r.Credentials, ", "))
 	}
+	if len(r.SoftLimits) > 0 {
+		a.line("soft limits, held for each process and not for the job: %s", strings.Join(r.SoftLimits, ", "))
+	}
 	for _, d := range r.Denials {
 		a.line("stopped: %s %s, %s, %d times, first at %s%s", d.Code, d.Target, d.Certainty, d.Count, d.FirstAt, expectedMark(d))
 		if remedy := d.Code.Remedy(); remedy != "" && !d.Expected {

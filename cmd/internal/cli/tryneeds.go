@@ -42,6 +42,10 @@ func limitOf(c jobspec.Code) string {
 		return "output_bytes"
 	case jobspec.CodeLimitFsize:
 		return "file_size_bytes"
+	case jobspec.CodeLimitMemory:
+		return "memory_bytes"
+	case jobspec.CodeLimitCPU:
+		return "cpu_percent"
 	}
 	return ""
 }
@@ -51,6 +55,11 @@ func limitOf(c jobspec.Code) string {
 func (n *needs) fromRecord(r api.Run) {
 	if r.Outcome == "timed_out" {
 		n.raise("timeout_seconds", "observed")
+	}
+	for _, why := range r.Reasons {
+		if limit := limitOf(why.Code); limit != "" && why.Code != jobspec.CodeLimitTimeout {
+			n.raise(limit, "observed")
+		}
 	}
 	for _, d := range r.Denials {
 		how := d.Certainty

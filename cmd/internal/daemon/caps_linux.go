@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sbxcron/sbxcron/runner/cgroup"
 	"golang.org/x/sys/unix"
 )
 
@@ -30,6 +31,7 @@ func shedCapabilities() error {
 	if bounding&^keptCaps == 0 {
 		return fmt.Errorf("give up capabilities: %#x stay in force", effective&^keptCaps)
 	}
+	cgroup.Claim() // takes a right that is about to go
 	runtime.LockOSThread()
 	for c := range 64 {
 		if bounding&(1<<c) == 0 || keptCaps&(1<<c) != 0 {

@@ -120,12 +120,23 @@ func (d *daemon) open() error {
 		return err
 	}
 	x.Now = e.Now
+	d.tellReaped()
 	d.svc = &Service{Engine: e, since: d.Parts.Clock.Now(), chainChanged: make(chan struct{}, 1)}
 	e.Attach(d.svc)
 	if err := e.NoteBoot(os.Getpid()); err != nil && e.Proven() == nil {
 		return err
 	}
 	return d.openScheduler()
+}
+
+// tellReaped logs what an earlier service had left running. The ledger has these
+// runs as lost.
+func (d *daemon) tellReaped() {
+	if s, ok := d.sandbox.(interface{ Reaped() []string }); ok {
+		for _, run := range s.Reaped() {
+			d.Log.Warn("ended a run that an earlier service had left", "run", run)
+		}
+	}
 }
 
 // openScheduler makes the scheduler, but where the chain cannot be proven.

@@ -53,7 +53,7 @@ func (e *Engine) apiRun(row store.RunRow) api.Run {
 		Run: last.Run, Job: last.Job, Op: last.Op, Outcome: string(row.Outcome()), Reasons: apiReasons(last.Reasons),
 		ScheduledFor: stamp(first.Scheduled), StartedAt: stamp(last.StartedAt), EndedAt: stamp(last.EndedAt),
 		Trigger: string(first.Trigger), Signal: last.Signal, SlotCount: last.SlotCount,
-		Backend: first.Backend, Layers: orEmpty(first.Layers), Probe: first.Probe, SameUID: first.SameUID, UID: first.UID, Credentials: first.Credentials,
+		Backend: first.Backend, Layers: orEmpty(first.Layers), Probe: first.Probe, SoftLimits: first.Soft, SameUID: first.SameUID, UID: first.UID, Credentials: first.Credentials,
 		Verdicts: first.Verdicts, Weaker: orEmpty(first.Weaker), Notes: first.Notes, Denials: []api.Denial{}, Outputs: []api.Output{}, Leaf: row.Index(),
 	}
 	r.Principal = e.signer(row)
