@@ -59,12 +59,13 @@ func (r *run) measureLeaf(pid int) error {
 	return err
 }
 
-// dropLeaf kills what is left in a run's cgroup, which is nothing unless
-// something went wrong, and removes it. Nobody waits for that.
+// dropLeaf removes a run's cgroup. Nobody waits for that. Nothing is left in it
+// unless something went wrong; then that is killed first.
 func (b *Backend) dropLeaf(l *cgroup.Leaf) {
 	b.leaving.Go(func() {
-		l.Kill()   // what cannot be killed keeps the leaf,
-		l.Remove() // and the next service reaps it
+		if l.Remove() != nil && l.Kill() == nil {
+			l.Remove() // what cannot be killed keeps the leaf, and the next service reaps it
+		}
 	})
 }
 

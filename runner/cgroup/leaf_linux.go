@@ -221,7 +221,7 @@ func (l *Leaf) processes() []int {
 }
 
 // removeTime is how long the kernel gets to forget processes that are dead.
-const removeTime = 2 * time.Second
+const removeTime = time.Second
 
 // Remove removes the leaf when nobody is left in it.
 func (l *Leaf) Remove() error {
