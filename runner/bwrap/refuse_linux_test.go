@@ -245,7 +245,7 @@ func jeq(k uint32) *jump  { return &jump{0x15, k} }
 // answer makes a filter that answers one call, when the argument matches.
 func answer(name string, arg uint32, cond *jump, action uint32) func(*testing.T) seccomp.Program {
 	return func(t *testing.T) seccomp.Program {
-		m, _ := machine(cgroup.Held{})
+		m, _ := machine()
 		nr, err := m.Arch.Number(name)
 		if err != nil {
 			t.Fatal(err)

@@ -127,8 +127,8 @@ func TestCPUTimeIsHeld(t *testing.T) {
 		t.Fatal(text, err)
 	}
 	took, e := time.Since(begin), l.Events()
-	if e.Throttled < took/4 {
-		t.Errorf("throttled %s of %s", e.Throttled, took)
+	if e.Throttled == 0 { // how long depends on who else wants the processor
+		t.Errorf("not throttled in %s", took)
 	}
 }
 
