@@ -18,6 +18,7 @@ import (
 	"github.com/sbxcron/sbxcron/runner/internal/permit"
 	"github.com/sbxcron/sbxcron/runner/pin"
 	"github.com/sbxcron/sbxcron/runner/seccomp"
+	"golang.org/x/net/bpf"
 	"golang.org/x/sys/unix"
 )
 
@@ -250,12 +251,12 @@ func answer(name string, arg uint32, cond *jump, action uint32) func(*testing.T)
 		if err != nil {
 			t.Fatal(err)
 		}
-		p := seccomp.Program{{Code: 0x20, K: 0}, {Code: 0x15, JF: 1, K: nr}}
+		p := seccomp.Program{{Op: 0x20, K: 0}, {Op: 0x15, Jf: 1, K: nr}}
 		if cond != nil {
-			p[1].JF = 3
-			p = append(p, seccomp.Instruction{Code: 0x20, K: 16 + 8*arg}, seccomp.Instruction{Code: cond.code, JF: 1, K: cond.k})
+			p[1].Jf = 3
+			p = append(p, bpf.RawInstruction{Op: 0x20, K: 16 + 8*arg}, bpf.RawInstruction{Op: cond.code, Jf: 1, K: cond.k})
 		}
-		return append(p, seccomp.Instruction{Code: 0x06, K: action}, seccomp.Instruction{Code: 0x06, K: uint32(seccomp.Allow)})
+		return append(p, bpf.RawInstruction{Op: 0x06, K: action}, bpf.RawInstruction{Op: 0x06, K: uint32(seccomp.Allow)})
 	}
 }
 

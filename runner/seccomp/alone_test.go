@@ -12,6 +12,7 @@ func TestAloneMatchesItsGoldenText(t *testing.T) {
 			t.Fatal(err)
 		}
 		matchesGolden(t, a, "alone", p)
+		acceptable(t, p)
 	}
 	if _, err := Alone("riscv64"); err == nil {
 		t.Error("an architecture without numbers gets a program")

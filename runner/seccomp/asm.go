@@ -4,23 +4,8 @@ import (
 	"encoding/binary"
 	"fmt"
 	"strings"
-)
 
-// Instruction is one classic BPF instruction, struct sock_filter of the kernel.
-type Instruction struct {
-	Code   uint16
-	JT, JF uint8
-	K      uint32
-}
-
-// Opcodes that the filter uses (linux/bpf_common.h).
-const (
-	opLoad = 0x20 // A = data[K], 32 bits
-	opAnd  = 0x54 // A &= K
-	opJEQ  = 0x15 // A == K
-	opJGE  = 0x35 // A >= K, unsigned
-	opJSet = 0x45 // A & K != 0
-	opRet  = 0x06 // return K
+	"golang.org/x/net/bpf"
 )
 
 // Offsets in struct seccomp_data (linux/seccomp.h). Both architectures are
@@ -31,18 +16,44 @@ const (
 	offArgs = 16
 )
 
-// Program is a filter for one architecture.
-type Program []Instruction
+// Program is a filter for one architecture, assembled: struct sock_filter of the
+// kernel, one after the other.
+type Program []bpf.RawInstruction
 
-// Bytes is the program as the kernel reads it: an array of struct sock_filter.
+// Bytes is the program as the kernel reads it.
 func (p Program) Bytes() []byte {
 	b := make([]byte, 0, 8*len(p))
 	for _, i := range p {
-		b = binary.LittleEndian.AppendUint16(b, i.Code)
-		b = append(b, i.JT, i.JF)
+		b = binary.LittleEndian.AppendUint16(b, i.Op)
+		b = append(b, i.Jt, i.Jf)
 		b = binary.LittleEndian.AppendUint32(b, i.K)
 	}
 	return b
+}
+
+// What programs are made of. Only these forms occur: the kernel takes no others
+// in a filter of calls but a few that we have no use for (seccomp_check_filter).
+
+func load(off uint32) bpf.Instruction { return bpf.LoadAbsolute{Off: off, Size: 4} }
+func and(mask uint32) bpf.Instruction { return bpf.ALUOpConstant{Op: bpf.ALUOpAnd, Val: mask} }
+func answer(a Action) bpf.Instruction { return bpf.RetConstant{Val: uint32(a)} }
+
+// skipUnless goes on where the test holds and leaves out n instructions else.
+func skipUnless(test bpf.JumpTest, value uint32, n int) bpf.Instruction {
+	return bpf.JumpIf{Cond: test, Val: value, SkipFalse: uint8(n)}
+}
+
+// skipIf is the opposite.
+func skipIf(test bpf.JumpTest, value uint32, n int) bpf.Instruction {
+	return bpf.JumpIf{Cond: test, Val: value, SkipTrue: uint8(n)}
+}
+
+func assemble(code []bpf.Instruction) (Program, error) {
+	raw, err := bpf.Assemble(code)
+	if err != nil {
+		return nil, fmt.Errorf("assemble filter: %w", err)
+	}
+	return Program(raw), nil
 }
 
 // Dump prints a program of this architecture, one instruction a line, for people
@@ -56,36 +67,44 @@ func (a Arch) Dump(p Program) string {
 	}
 	var b strings.Builder
 	loaded := uint32(offArch)
-	for n, i := range p {
-		fmt.Fprintf(&b, "%03d %s", n, i.text(n))
-		if i.Code == opLoad {
-			loaded = i.K
-		}
-		if i.Code == opJEQ && loaded == offNr {
-			fmt.Fprintf(&b, "  # %s", names[i.K])
+	for n, raw := range p {
+		i := raw.Disassemble()
+		fmt.Fprintf(&b, "%03d %s", n, text(raw, n))
+		switch i := i.(type) {
+		case bpf.LoadAbsolute:
+			loaded = i.Off
+		case bpf.JumpIf:
+			if signs[i.Cond] == "==" && loaded == offNr {
+				fmt.Fprintf(&b, "  # %s", names[i.Val])
+			}
 		}
 		b.WriteByte('\n')
 	}
 	return b.String()
 }
 
-func (i Instruction) text(at int) string {
-	yes, no := at+1+int(i.JT), at+1+int(i.JF)
-	switch i.Code {
-	case opLoad:
-		return "load " + fieldName(i.K)
-	case opAnd:
-		return fmt.Sprintf("and %#x", i.K)
-	case opJEQ:
-		return fmt.Sprintf("if == %#x goto %03d else %03d", i.K, yes, no)
-	case opJGE:
-		return fmt.Sprintf("if >= %#x goto %03d else %03d", i.K, yes, no)
-	case opJSet:
-		return fmt.Sprintf("if & %#x goto %03d else %03d", i.K, yes, no)
-	case opRet:
-		return "return " + Action(i.K).String()
+// signs are those of what the kernel compares: a disassembler negates a jump
+// that only leaves out.
+var signs = map[bpf.JumpTest]string{bpf.JumpEqual: "==", bpf.JumpNotEqual: "==", bpf.JumpGreaterOrEqual: ">=", bpf.JumpLessThan: ">=",
+	bpf.JumpBitsSet: "&", bpf.JumpBitsNotSet: "&"}
+
+func text(raw bpf.RawInstruction, at int) string {
+	i := raw.Disassemble()
+	switch i := i.(type) {
+	case bpf.LoadAbsolute:
+		return "load " + fieldName(i.Off)
+	case bpf.ALUOpConstant:
+		if i.Op == bpf.ALUOpAnd {
+			return fmt.Sprintf("and %#x", i.Val)
+		}
+	case bpf.JumpIf:
+		if sign := signs[i.Cond]; sign != "" {
+			return fmt.Sprintf("if %s %#x goto %03d else %03d", sign, i.Val, at+1+int(raw.Jt), at+1+int(raw.Jf))
+		}
+	case bpf.RetConstant:
+		return "return " + Action(i.Val).String()
 	}
-	return fmt.Sprintf("unknown %#x", i.Code)
+	return fmt.Sprintf("unknown %v", i)
 }
 
 func fieldName(off uint32) string {

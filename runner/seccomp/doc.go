@@ -12,5 +12,6 @@
 // is refused; what a job can reach at all is the business of the mounts, the
 // namespaces and landlock, each measured on its own.
 //
-// runner and its backends may import it. It imports the standard library only.
+// runner and its backends may import it. Programs are assembled by
+// golang.org/x/net/bpf, whose emulator the tests run them in.
 package seccomp

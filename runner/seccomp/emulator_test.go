@@ -1,6 +1,12 @@
 package seccomp
 
-import "fmt"
+import (
+	"encoding/binary"
+	"fmt"
+	"testing"
+
+	"golang.org/x/net/bpf"
+)
 
 // call is what the kernel shows a filter: struct seccomp_data.
 type call struct {
@@ -8,56 +14,65 @@ type call struct {
 	args     [6]uint64
 }
 
-// load reads 32 bits at an offset of struct seccomp_data.
-func (c call) load(off uint32) (uint32, error) {
-	switch {
-	case off == offNr:
-		return c.nr, nil
-	case off == offArch:
-		return c.arch, nil
-	case off >= offArgs && off < offArgs+48 && off%4 == 0:
-		word := c.args[(off-offArgs)/8]
-		if off%8 != 0 {
-			word >>= 32
-		}
-		return uint32(word), nil
+// packet lays the call out for an emulator of network filters, which reads words
+// most significant byte first; the kernel reads these in its own order.
+func (c call) packet() []byte {
+	words := []uint32{c.nr, c.arch, 0, 0} // the instruction pointer is of no interest
+	for _, a := range c.args {
+		words = append(words, uint32(a), uint32(a>>32))
 	}
-	return 0, fmt.Errorf("load at %d", off)
+	var b []byte
+	for _, w := range words {
+		b = binary.BigEndian.AppendUint32(b, w)
+	}
+	return b
 }
 
-// emulate runs a program as the kernel would and counts its steps.
+// emulate runs a program as the kernel would, in an emulator that is not ours.
 func emulate(p Program, c call) (Action, error) {
-	a := uint32(0)
-	for pc := 0; pc < len(p); pc++ {
-		i := p[pc]
-		var jump bool
-		switch i.Code {
-		case opLoad:
-			v, err := c.load(i.K)
-			if err != nil {
-				return 0, err
+	code, all := bpf.Disassemble(p)
+	if !all {
+		return 0, fmt.Errorf("an instruction that the emulator does not know")
+	}
+	vm, err := bpf.NewVM(code) // refuses jumps out of the program and one without an end
+	if err != nil {
+		return 0, err
+	}
+	answer, err := vm.Run(c.packet())
+	return Action(answer), err
+}
+
+// acceptable wants what seccomp_check_filter of the kernel wants: at most 4096
+// instructions of a few forms, loads of aligned words of struct seccomp_data.
+func acceptable(t *testing.T, p Program) {
+	t.Helper()
+	if len(p) > 4096 || len(p.Bytes()) != 8*len(p) {
+		t.Errorf("%d instructions, %d bytes", len(p), len(p.Bytes()))
+	}
+	for n, raw := range p {
+		switch i := raw.Disassemble().(type) {
+		case bpf.LoadAbsolute:
+			if i.Size != 4 || i.Off%4 != 0 || i.Off >= 64 {
+				t.Errorf("instruction %d loads %d bytes at %d", n, i.Size, i.Off)
 			}
-			a = v
-			continue
-		case opAnd:
-			a &= i.K
-			continue
-		case opRet:
-			return Action(i.K), nil
-		case opJEQ:
-			jump = a == i.K
-		case opJGE:
-			jump = a >= i.K
-		case opJSet:
-			jump = a&i.K != 0
+		case bpf.JumpIf, bpf.RetConstant, bpf.ALUOpConstant:
 		default:
-			return 0, fmt.Errorf("instruction %d: opcode %#x", pc, i.Code)
-		}
-		if jump {
-			pc += int(i.JT)
-		} else {
-			pc += int(i.JF)
+			t.Errorf("instruction %d is %v", n, i)
 		}
 	}
-	return 0, fmt.Errorf("the program ends without an answer")
+	if _, err := emulate(p, call{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTheEmulatorSeesBothHalvesOfAnArgument(t *testing.T) {
+	p, err := assemble([]bpf.Instruction{load(offArgs + 8*2 + 4), skipUnless(bpf.JumpEqual, 7, 1), answer(EPERM), answer(Allow)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[[6]uint64]Action{{0, 0, 7 << 32}: EPERM, {0, 0, 7}: Allow, {7 << 32}: Allow} {
+		if got, err := emulate(p, call{args: args}); err != nil || got != want {
+			t.Errorf("%#x: %s (%v), want %s", args, got, err, want)
+		}
+	}
 }

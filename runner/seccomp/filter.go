@@ -1,6 +1,11 @@
 package seccomp
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+
+	"golang.org/x/net/bpf"
+)
 
 // Audit numbers of the architectures (linux/audit.h).
 const (
@@ -22,13 +27,13 @@ func Filter(a Arch, o Opens) (Program, error) {
 		return nil, err
 	}
 	p = append(p,
-		Instruction{opJGE, 0, 1, newestReviewed + 1}, // x32 calls too: their numbers begin at 0x40000000
-		Instruction{opRet, 0, 0, uint32(ENOSYS)})
+		skipUnless(bpf.JumpGreaterOrEqual, newestReviewed+1, 1), // x32 calls too: their numbers begin at 0x40000000
+		answer(ENOSYS))
 	return a.finish(p, rules(o))
 }
 
 // head kills foreign architectures and leaves the call's number in A.
-func (a Arch) head() (Program, error) {
+func (a Arch) head() ([]bpf.Instruction, error) {
 	audit := uint32(0)
 	switch a {
 	case AMD64:
@@ -38,16 +43,16 @@ func (a Arch) head() (Program, error) {
 	default:
 		return nil, fmt.Errorf("make filter: architecture %q is not known", string(a))
 	}
-	return Program{
-		{opLoad, 0, 0, offArch},
-		{opJEQ, 1, 0, audit},
-		{opRet, 0, 0, uint32(Kill)},
-		{opLoad, 0, 0, offNr},
+	return []bpf.Instruction{
+		load(offArch),
+		skipIf(bpf.JumpEqual, audit, 1),
+		answer(Kill),
+		load(offNr),
 	}, nil
 }
 
 // finish adds the rules and lets pass what none of them answers.
-func (a Arch) finish(p Program, all []rule) (Program, error) {
+func (a Arch) finish(p []bpf.Instruction, all []rule) (Program, error) {
 	for _, r := range all {
 		if !a.has(r.call) {
 			continue
@@ -58,57 +63,50 @@ func (a Arch) finish(p Program, all []rule) (Program, error) {
 		}
 		p = append(p, code...)
 	}
-	return append(p, Instruction{opRet, 0, 0, uint32(Allow)}), nil
+	return assemble(append(p, answer(Allow)))
 }
 
 // compile turns a rule into a block that returns the action or falls out at its
 // end with the call's number in A again.
-func (a Arch) compile(r rule) (Program, error) {
+func (a Arch) compile(r rule) ([]bpf.Instruction, error) {
 	nr, err := a.Number(r.call)
 	if err != nil {
 		return nil, err
 	}
-	var body Program
-	for _, t := range r.tests {
-		body = append(body, t.load()...)
-		body = append(body, Instruction{Code: t.code(), K: t.operand()})
+	body := []bpf.Instruction{answer(r.action)}
+	for _, t := range slices.Backward(r.tests) {
+		body = slices.Concat(t.load(), []bpf.Instruction{t.jump(len(body))}, body)
 	}
-	body = append(body, Instruction{opRet, 0, 0, uint32(r.action)})
-	ret := len(body) - 1
-	if len(r.tests) > 0 { // A holds an argument: fetch the number again
-		body = append(body, Instruction{opLoad, 0, 0, offNr})
+	if len(r.tests) > 0 {
+		body = append(body, load(offNr)) // A holds an argument: fetch the number again
 	}
-	for i := range body {
-		out := uint8(ret - i) // to the instruction after the return
-		switch {
-		case body[i].Code != opJEQ && body[i].Code != opJSet:
-		case r.tests[testAt(body[:i])].negated():
-			body[i].JT = out
-		default:
-			body[i].JF = out
-		}
+	if len(body) > maxSkip {
+		return nil, fmt.Errorf("the rule for %s takes %d instructions, a jump at most %d", r.call, len(body), maxSkip)
 	}
-	return append(Program{{opJEQ, 0, uint8(len(body)), nr}}, body...), nil
+	return append([]bpf.Instruction{skipUnless(bpf.JumpEqual, nr, len(body))}, body...), nil
 }
 
-// testAt counts the comparisons before one: its index among the tests.
-func testAt(before Program) int {
-	n := 0
-	for _, i := range before {
-		if i.Code == opJEQ || i.Code == opJSet {
-			n++
-		}
-	}
-	return n
-}
+// maxSkip is how far a conditional jump reaches.
+const maxSkip = 255
 
 // load brings the tested bits into A.
-func (t test) load() Program {
-	p := Program{{opLoad, 0, 0, offArgs + 8*t.arg + t.half()}}
+func (t test) load() []bpf.Instruction {
+	p := []bpf.Instruction{load(offArgs + 8*t.arg + t.half())}
 	if t.op != anyBit && t.mask != whole {
-		p = append(p, Instruction{opAnd, 0, 0, t.mask})
+		p = append(p, and(t.mask))
 	}
 	return p
+}
+
+// jump leaves out n instructions where the test does not hold.
+func (t test) jump(n int) bpf.Instruction {
+	switch t.op {
+	case anyBit:
+		return skipUnless(bpf.JumpBitsSet, t.mask, n)
+	case notEqual, highNotEqual:
+		return skipIf(bpf.JumpEqual, t.value, n)
+	}
+	return skipUnless(bpf.JumpEqual, t.value, n)
 }
 
 // half is where the compared half of an argument begins: both architectures are
@@ -118,20 +116,4 @@ func (t test) half() uint32 {
 		return 4
 	}
 	return 0
-}
-
-func (t test) negated() bool { return t.op == notEqual || t.op == highNotEqual }
-
-func (t test) code() uint16 {
-	if t.op == anyBit {
-		return opJSet
-	}
-	return opJEQ
-}
-
-func (t test) operand() uint32 {
-	if t.op == anyBit {
-		return t.mask
-	}
-	return t.value
 }

@@ -256,15 +256,7 @@ func TestFilterIsAcceptableToTheKernel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(p) > 4096 || len(p.Bytes()) != 8*len(p) {
-			t.Errorf("%s: %d instructions, %d bytes", a, len(p), len(p.Bytes()))
-		}
-		for n, i := range p {
-			jump := i.Code == opJEQ || i.Code == opJGE || i.Code == opJSet
-			if jump && n+1+int(max(i.JT, i.JF)) >= len(p) {
-				t.Errorf("%s: instruction %d jumps out", a, n)
-			}
-		}
+		acceptable(t, p)
 	}
 }
 

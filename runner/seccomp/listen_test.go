@@ -76,11 +76,6 @@ func TestListenerIsAcceptableToTheKernel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for n, i := range p {
-			jump := i.Code == opJEQ || i.Code == opJGE || i.Code == opJSet
-			if jump && n+1+int(max(i.JT, i.JF)) >= len(p) {
-				t.Errorf("%s: instruction %d jumps out", a, n)
-			}
-		}
+		acceptable(t, p)
 	}
 }
