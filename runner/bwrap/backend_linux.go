@@ -11,6 +11,8 @@ import (
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/cause"
 	"github.com/sbxcron/sbxcron/runner/cgroup"
+	"github.com/sbxcron/sbxcron/runner/internal/channel"
+	"github.com/sbxcron/sbxcron/runner/internal/stubfile"
 	"github.com/sbxcron/sbxcron/runner/seccomp"
 	"golang.org/x/sys/unix"
 )
@@ -31,10 +33,9 @@ type Options struct {
 type Backend struct {
 	now      func() time.Time
 	host     runner.Host
-	stub     stubFile
+	stub     stubfile.File
 	masks    []string
-	run      string // RUN
-	channels string // folder for the pipes of runs, under mu
+	channels *channel.Folder
 	spawn    *spawner
 	cgroups  *cgroup.Tree
 	reaped   []string       // runs of a dead service that were still there
@@ -60,11 +61,11 @@ func newBackend(o Options, path string) (*Backend, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open backend %s: %w", Name, err)
 	}
-	file, err := writeStub(o.RunDir)
+	file, err := stubfile.Write(o.RunDir)
 	if err != nil {
 		return nil, fmt.Errorf("open backend %s: %w", Name, err)
 	}
-	channels, err := channelDir(o.RunDir)
+	channels, err := channel.Open(o.RunDir)
 	if err != nil {
 		return nil, fmt.Errorf("open backend %s: %w", Name, err)
 	}
@@ -81,7 +82,7 @@ func newBackend(o Options, path string) (*Backend, error) {
 		spawn.close()
 		return nil, fmt.Errorf("open backend %s: %w", Name, err)
 	}
-	return &Backend{now: o.Now, host: host, stub: file, run: o.RunDir, channels: channels, masks: procMasks(), spawn: spawn, path: path,
+	return &Backend{now: o.Now, host: host, stub: file, channels: channels, masks: procMasks(), spawn: spawn, path: path,
 		cgroups: groups, reaped: reaped}, nil
 }
 
@@ -102,7 +103,7 @@ func (b *Backend) Close() error {
 	b.cgroups.Close()
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	os.Remove(b.channels) // it stays where a run still needs it
+	b.channels.Close()
 	if b.opened == nil {
 		return nil
 	}

@@ -1,14 +1,13 @@
 package bwrap
 
 import (
-	"errors"
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/runner/internal/protect"
 	"golang.org/x/sys/unix"
 )
 
@@ -68,29 +67,9 @@ func (r *run) reportCreated(end *record.End) {
 func (w watchedDir) made() []string {
 	var found []string
 	for _, name := range w.missing {
-		if exists(int(w.dir.Fd()), name) {
+		if protect.Exists(int(w.dir.Fd()), name) {
 			found = append(found, w.path+"/"+name)
 		}
 	}
 	return found
-}
-
-// exists reports whether a name below dir is there, whatever it is. Of a name
-// with a folder before it the folder must be one: a link in its place leads to
-// what is not below dir, and counts as made.
-func exists(dir int, name string) bool {
-	if parent, base, nested := strings.Cut(name, "/"); nested {
-		fd, err := unix.Openat2(dir, parent, &unix.OpenHow{Flags: unix.O_PATH | unix.O_DIRECTORY | unix.O_CLOEXEC,
-			Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
-		if errors.Is(err, unix.ENOENT) {
-			return false
-		}
-		if err != nil {
-			return true
-		}
-		defer unix.Close(fd)
-		dir, name = fd, base
-	}
-	var st unix.Stat_t
-	return unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW) == nil
 }

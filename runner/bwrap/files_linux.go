@@ -1,11 +1,10 @@
 package bwrap
 
 import (
-	"fmt"
 	"os"
 	"strconv"
 
-	"golang.org/x/sys/unix"
+	"github.com/sbxcron/sbxcron/runner/internal/ends"
 )
 
 // files collects what bwrap inherits. The position of a file is its number in
@@ -29,7 +28,7 @@ func (fs *files) take(f *os.File) string {
 
 // data adds a sealed memory file with the given bytes, at offset 0.
 func (fs *files) data(name string, b []byte) (string, error) {
-	f, err := sealedFile(name, b)
+	f, err := ends.Sealed(name, b)
 	if err != nil {
 		return "", err
 	}
@@ -39,7 +38,7 @@ func (fs *files) data(name string, b []byte) (string, error) {
 // fresh opens a file once more: an inherited descriptor shares its offset with
 // every other use, and bwrap copies from the current offset.
 func (fs *files) fresh(f *os.File) (string, error) {
-	again, err := reopen(f)
+	again, err := ends.Reopen(f)
 	if err != nil {
 		return "", err
 	}
@@ -51,36 +50,4 @@ func (fs *files) close() {
 		f.Close()
 	}
 	fs.own = nil
-}
-
-func reopen(f *os.File) (*os.File, error) {
-	fd, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", f.Fd()), unix.O_RDONLY|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return nil, fmt.Errorf("open %s once more: %w", f.Name(), err)
-	}
-	return os.NewFile(uintptr(fd), f.Name()), nil
-}
-
-const allSeals = unix.F_SEAL_SEAL | unix.F_SEAL_SHRINK | unix.F_SEAL_GROW | unix.F_SEAL_WRITE
-
-// sealedFile makes a memory file that nobody can change any more.
-func sealedFile(name string, b []byte) (*os.File, error) {
-	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
-	if err != nil {
-		return nil, fmt.Errorf("make memory file %s: %w", name, err)
-	}
-	f := os.NewFile(uintptr(fd), name)
-	if _, err := f.Write(b); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("fill memory file %s: %w", name, err)
-	}
-	if _, err := f.Seek(0, 0); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("rewind memory file %s: %w", name, err)
-	}
-	if _, err := unix.FcntlInt(f.Fd(), unix.F_ADD_SEALS, allSeals); err != nil {
-		f.Close()
-		return nil, fmt.Errorf("seal memory file %s: %w", name, err)
-	}
-	return f, nil
 }

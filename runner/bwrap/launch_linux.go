@@ -9,8 +9,8 @@ import (
 
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/cgroup"
+	"github.com/sbxcron/sbxcron/runner/internal/ends"
 	"github.com/sbxcron/sbxcron/runner/stub"
-	"golang.org/x/sys/unix"
 )
 
 // pipes are the service's ends.
@@ -20,26 +20,6 @@ type pipes struct {
 }
 
 func (p *pipes) close() { closeAll(p.out, p.err, p.status, p.json, p.barrier) }
-
-// pipe makes a pipe. Our end can have deadlines; the child's end blocks, as
-// programs expect of their output.
-func pipe(name string, weRead bool) (ours, theirs *os.File, err error) {
-	var fd [2]int
-	if err := unix.Pipe2(fd[:], unix.O_CLOEXEC); err != nil {
-		return nil, nil, fmt.Errorf("make pipe %s: %w", name, err)
-	}
-	mine, other := fd[0], fd[1]
-	if !weRead {
-		mine, other = other, mine
-	}
-	theirs = os.NewFile(uintptr(other), name)
-	if err := unix.SetNonblock(mine, true); err != nil {
-		unix.Close(mine)
-		theirs.Close()
-		return nil, nil, fmt.Errorf("make pipe %s: %w", name, err)
-	}
-	return os.NewFile(uintptr(mine), name), theirs, nil
-}
 
 // launch starts bwrap for a blueprint with the compiled table.
 func (b *Backend) launch(prog *program, p *runner.Blueprint, view procfs, table *stub.Table, guards []guarded, leaf *cgroup.Leaf) (*os.Process, *pipes, error) {
@@ -72,7 +52,7 @@ func (b *Backend) inherit(fs *files, p *runner.Blueprint, table *stub.Table) (*p
 		return ours, err
 	}
 	defer clear(image) // it may hold credentials
-	stdin, err := openStdin(p.Stdin)
+	stdin, err := ends.Stdin(p.Stdin)
 	if err != nil {
 		return ours, err
 	}
@@ -88,7 +68,7 @@ func (b *Backend) inherit(fs *files, p *runner.Blueprint, table *stub.Table) (*p
 			}
 			continue
 		}
-		mine, theirs, err := pipe(end.name, end.weRead)
+		mine, theirs, err := ends.Pipe(end.name, end.weRead)
 		if err != nil {
 			return ours, err
 		}
@@ -98,21 +78,10 @@ func (b *Backend) inherit(fs *files, p *runner.Blueprint, table *stub.Table) (*p
 	return ours, nil
 }
 
-func openStdin(text string) (*os.File, error) {
-	if text != "" {
-		return sealedFile("stdin", []byte(text))
-	}
-	f, err := os.Open(os.DevNull)
-	if err != nil {
-		return nil, fmt.Errorf("open stdin: %w", err)
-	}
-	return f, nil
-}
-
 // arguments adds the remaining files and hands all options over in one of them:
 // what stands on a command line is readable for every process of the machine.
 func (b *Backend) arguments(fs *files, p *runner.Blueprint, view procfs, guards []guarded, ours *pipes) ([]string, error) {
-	mine, theirs, err := pipe("json", true)
+	mine, theirs, err := ends.Pipe("json", true)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +90,7 @@ func (b *Backend) arguments(fs *files, p *runner.Blueprint, view procfs, guards 
 	if err != nil {
 		return nil, err
 	}
-	args, err := fs.number(words, supply{pins: p.Pins, guards: guards, stub: b.stub.open, status: fs.take(theirs)})
+	args, err := fs.number(words, supply{pins: p.Pins, guards: guards, stub: b.stub.Open, status: fs.take(theirs)})
 	if err != nil {
 		return nil, err
 	}

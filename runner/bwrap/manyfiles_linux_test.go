@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sbxcron/sbxcron/runner/internal/ends"
 	"golang.org/x/sys/unix"
 )
 
@@ -44,7 +45,7 @@ func TestNoFileOfAJobIsStartedInPlaceOfBwrap(t *testing.T) {
 		all = append(all, programFile(t))
 	}
 	for n := 0; n <= len(all); n += 20 {
-		ours, theirs, err := pipe("version", true)
+		ours, theirs, err := ends.Pipe("version", true)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -84,16 +84,16 @@ func (b *Backend) prepare(ctx context.Context, plan *runner.Plan, m runner.Machi
 	if err != nil {
 		return nil, err
 	}
-	events, err := b.openChannel()
+	events, err := b.channels.Pipe()
 	if err != nil {
 		if helper != nil {
 			helper.End()
 		}
 		return nil, err
 	}
-	proc, ours, leaf, err := b.launchHeld(prog, p, procfs{b.masks, m.NoFreshProc}, table, append(guards, events.mount()))
+	proc, ours, leaf, err := b.launchHeld(prog, p, procfs{b.masks, m.NoFreshProc}, table, append(guards, guarded{path: runner.ChannelPath, file: events.Name()}))
 	if err != nil {
-		events.close()
+		events.Close()
 		if helper != nil {
 			helper.End()
 		}
@@ -107,7 +107,7 @@ func (b *Backend) prepare(ctx context.Context, plan *runner.Plan, m runner.Machi
 		r.discard()
 		return nil, err
 	}
-	r.facts = record.Facts{Backend: Name, BackendFile: prog.digest, Plan: plan.Digest(), Stub: b.stub.digest,
+	r.facts = record.Facts{Backend: Name, BackendFile: prog.digest, Plan: plan.Digest(), Stub: b.stub.Digest(),
 		Layers: append(layers(table, m), cgroupLayer(m.Held)...), Probe: "passed", UID: p.Account.UID, Soft: p.Soft(m.Held), Credentials: p.CredentialNames()}
 	return r, nil
 }
@@ -151,7 +151,7 @@ func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) erro
 	if err := r.measureLeaf(initPID); err != nil {
 		return err
 	}
-	r.channel.unlink()
+	r.channel.Unlink()
 	if r.payload < 0 {
 		if _, r.payload, err = onlyChild(initPID); err != nil {
 			return err

@@ -15,6 +15,7 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/cause"
+	"github.com/sbxcron/sbxcron/runner/internal/ends"
 	"golang.org/x/sys/unix"
 )
 
@@ -247,7 +248,7 @@ func (b *Backend) tooOld(prog *program, version string) *problem {
 
 // ask runs the program with one option and returns what it prints.
 func (b *Backend) ask(prog *program, option string, most int64) (string, error) {
-	ours, theirs, err := pipe("answer", true)
+	ours, theirs, err := ends.Pipe("answer", true)
 	if err != nil {
 		return "", err
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/internal/protect"
 	"golang.org/x/sys/unix"
 )
 
@@ -31,7 +32,7 @@ func (b *Backend) openGuards(p *runner.Blueprint) ([]guarded, error) {
 			}
 			for _, name := range g.Protect() {
 				path := g.Path + "/" + name
-				f, err := openProtected(p.Pins.File(g.Pin), name, g.Host+"/"+name)
+				f, err := protect.Open(p.Pins.File(g.Pin), name, g.Host+"/"+name)
 				if err != nil {
 					failed = err
 					return
@@ -49,38 +50,6 @@ func (b *Backend) openGuards(p *runner.Blueprint) ([]guarded, error) {
 	return all, nil
 }
 
-// openProtected returns nil where the name does not exist. A link is an error
-// (ELOOP); with O_NOFOLLOW the kernel would open the link itself (openat2(2)).
-func openProtected(dir *os.File, name, path string) (*os.File, error) {
-	fd, err := unix.Openat2(int(dir.Fd()), name, &unix.OpenHow{Flags: unix.O_PATH | unix.O_CLOEXEC,
-		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS})
-	if errors.Is(err, unix.ENOENT) {
-		return nil, nil
-	}
-	if err != nil {
-		return nil, refusal(jobspec.CodeFsDeniedProtected, path, "protected name %q cannot be held: %v; a link cannot be bound read-only, replace it by what it points to", path, err)
-	}
-	f := os.NewFile(uintptr(fd), path)
-	if err := onlyName(f, path); err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-// onlyName refuses a protected file that has a second name: bound read-only
-// under this one, it could be changed through the other.
-func onlyName(f *os.File, path string) error {
-	var st unix.Stat_t
-	if err := unix.Fstat(int(f.Fd()), &st); err != nil {
-		return fmt.Errorf("look at %s: %w", path, err)
-	}
-	if st.Mode&unix.S_IFMT == unix.S_IFREG && st.Nlink > 1 {
-		return refusal(jobspec.CodeFsDeniedProtected, path, "protected name %q has %d hard links and could be changed through another; replace it by a copy", path, st.Nlink)
-	}
-	return nil
-}
-
 // guardGit opens the .git that a job may commit to. A file there names a folder
 // elsewhere, which nobody approved.
 func guardGit(p *runner.Blueprint, g runner.Guard, all *[]guarded) error {
@@ -88,7 +57,7 @@ func guardGit(p *runner.Blueprint, g runner.Guard, all *[]guarded) error {
 		return nil
 	}
 	path := g.Host + "/" + jobspec.GitFolder
-	f, err := openProtected(p.Pins.File(g.Pin), jobspec.GitFolder, path)
+	f, err := protect.Open(p.Pins.File(g.Pin), jobspec.GitFolder, path)
 	if f == nil {
 		return err
 	}

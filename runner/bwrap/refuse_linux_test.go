@@ -137,16 +137,16 @@ func TestABwrapThatIsTooOldIsNamed(t *testing.T) {
 func TestAStubThatWasChangedIsRefused(t *testing.T) {
 	b := open(t)
 	plan, canary := canaryJob(t, b)
-	if err := os.Chmod(b.stub.path, 0o755); err != nil {
+	if err := os.Chmod(b.stub.Path(), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	text, err := os.ReadFile(b.stub.path)
+	text, err := os.ReadFile(b.stub.Path())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, change := range map[string][]byte{"a bit": append([]byte{text[0] ^ 1}, text[1:]...), "one byte more": append(text[:len(text):len(text)], 0),
 		"empty": nil} {
-		if err := os.WriteFile(b.stub.path, change, 0o755); err != nil {
+		if err := os.WriteFile(b.stub.Path(), change, 0o755); err != nil {
 			t.Fatal(err)
 		}
 		armed, err := b.Prepare(t.Context(), plan)
@@ -157,7 +157,7 @@ func TestAStubThatWasChangedIsRefused(t *testing.T) {
 	if _, err := os.Stat(canary); !os.IsNotExist(err) {
 		t.Errorf("the payload ran: %v", err)
 	}
-	if _, err := newBackend(Options{RunDir: filepath.Dir(b.stub.path), Now: time.Now}, Program); err != nil {
+	if _, err := newBackend(Options{RunDir: filepath.Dir(b.stub.Path()), Now: time.Now}, Program); err != nil {
 		t.Errorf("a new start does not repair the stub: %v", err)
 	}
 }

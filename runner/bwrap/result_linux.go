@@ -3,11 +3,11 @@ package bwrap
 import (
 	"fmt"
 	"os"
-	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/internal/ends"
 	"github.com/sbxcron/sbxcron/runner/witness"
 )
 
@@ -17,7 +17,7 @@ func (r *run) keepResult(stream string, out *os.File) error {
 	if stream != "out" || r.p.Result == "" || r.p.Result == jobspec.ExitWord {
 		return nil
 	}
-	f, err := reopen(out)
+	f, err := ends.Reopen(out)
 	if err != nil {
 		return err
 	}
@@ -51,9 +51,9 @@ func (r *run) readResult(end *record.End) string {
 	if err != nil {
 		return err.Error()
 	}
-	w.events.SetReadDeadline(time.Now().Add(witnessTime)) // it is a pipe that can have one
+	w.Hurry()
 	why := ""
-	if err := w.each(func(e witness.Event) {
+	if err := w.Each(func(e witness.Event) {
 		if e.Code == jobspec.CodeResultUnreadable {
 			why = e.Target
 			return

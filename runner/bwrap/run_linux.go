@@ -13,6 +13,7 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/cgroup"
+	"github.com/sbxcron/sbxcron/runner/internal/channel"
 	"github.com/sbxcron/sbxcron/runner/mask"
 	"github.com/sbxcron/sbxcron/runner/stub"
 	"github.com/sbxcron/sbxcron/runner/supervise"
@@ -37,7 +38,7 @@ type run struct {
 	leaf     *cgroup.Leaf
 	events   cgroup.Events // when the tree was gone
 
-	channel    *channel
+	channel    *channel.Channel
 	denials    *runner.Denials
 	eventsDone chan struct{}
 	lostEvents error    // valid when eventsDone is closed
@@ -119,7 +120,7 @@ func (r *run) release() {
 	r.b.dropLeaf(r.leaf)
 	r.pipes.close()
 	closeFDs(r.init, r.payload)
-	r.channel.close()
+	r.channel.Close()
 	closeAll(r.result)
 	r.secrets.Clear()
 	for _, w := range r.watched {

@@ -95,7 +95,7 @@ func TestDeniedRunsLeaveNothingOpenAndNoName(t *testing.T) {
 	if now := openFDs(t); now > before {
 		t.Errorf("%d descriptors are open, %d before", now, before)
 	}
-	if left, err := os.ReadDir(b.channels); err != nil || len(left) != 0 {
+	if left, err := os.ReadDir(b.channels.Dir()); err != nil || len(left) != 0 {
 		t.Errorf("names left: %v, %v", left, err)
 	}
 }
@@ -104,7 +104,7 @@ func TestDeniedRunsLeaveNothingOpenAndNoName(t *testing.T) {
 func TestAFolderForPipesThatIsGoneIsMadeAnew(t *testing.T) {
 	b := open(t)
 	for range 2 {
-		if err := os.Remove(b.channels); err != nil {
+		if err := os.Remove(b.channels.Dir()); err != nil {
 			t.Fatal(err)
 		}
 		if end := released(t, b, "sudo id").Wait(); end.Outcome != record.OutcomeDenied {

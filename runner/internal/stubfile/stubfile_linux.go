@@ -1,4 +1,4 @@
-package bwrap
+package stubfile
 
 import (
 	"crypto/sha256"
@@ -14,27 +14,33 @@ import (
 	"github.com/sbxcron/sbxcron/runner/stub"
 )
 
-// stubFile is the emitted stub as a file of its own.
-type stubFile struct {
+// File is the emitted stub as a file of its own. The zero value is none.
+type File struct {
 	path   string
 	digest jobspec.Digest
 	size   int64
 }
 
-// writeStub puts the stub for this machine to dir/stub-DIGEST, 0555, unless the
+// Path is where it lies.
+func (s File) Path() string { return s.path }
+
+// Digest is that of its bytes.
+func (s File) Digest() jobspec.Digest { return s.digest }
+
+// Write puts the stub for this machine to dir/stub-DIGEST, 0555, unless the
 // right bytes are there already.
-func writeStub(dir string) (stubFile, error) {
+func Write(dir string) (File, error) {
 	elf, err := stub.Emit(runtime.GOARCH)
 	if err != nil {
-		return stubFile{}, err
+		return File{}, err
 	}
 	digest := jobspec.DigestOf(elf)
-	s := stubFile{path: filepath.Join(dir, fmt.Sprintf("stub-%x", digest[:])), digest: digest, size: int64(len(elf))}
-	if f, err := s.open(); err == nil {
+	s := File{path: filepath.Join(dir, fmt.Sprintf("stub-%x", digest[:])), digest: digest, size: int64(len(elf))}
+	if f, err := s.Open(); err == nil {
 		return s, f.Close()
 	}
 	if err := replaceFile(s.path, elf, 0o555); err != nil {
-		return stubFile{}, fmt.Errorf("write the stub: %w", err)
+		return File{}, fmt.Errorf("write the stub: %w", err)
 	}
 	return s, nil
 }
@@ -57,9 +63,9 @@ func replaceFile(path string, b []byte, mode fs.FileMode) error {
 	return nil
 }
 
-// open opens the stub at offset 0 and checks its bytes through the very
+// Open opens the stub at offset 0 and checks its bytes through the very
 // descriptor that the sandbox copies it from.
-func (s stubFile) open() (*os.File, error) {
+func (s File) Open() (*os.File, error) {
 	f, err := os.Open(s.path)
 	if err != nil {
 		return nil, fmt.Errorf("open the stub: %w", err)

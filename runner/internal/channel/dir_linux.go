@@ -1,4 +1,4 @@
-package bwrap
+package channel
 
 import (
 	"errors"
@@ -43,6 +43,9 @@ func passable(dir string) bool {
 	}
 }
 
+// maxSetup is longer than any sandbox takes to be built.
+const maxSetup = 40 * time.Second
+
 // removeOld removes the names that a service left that was killed while it built
 // sandboxes. Younger ones may be another's.
 func removeOld(dir string) error {
@@ -52,7 +55,7 @@ func removeOld(dir string) error {
 	}
 	for _, e := range entries {
 		info, err := e.Info()
-		if err != nil || time.Since(info.ModTime()) < 2*setupTime {
+		if err != nil || time.Since(info.ModTime()) < maxSetup {
 			continue
 		}
 		if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
