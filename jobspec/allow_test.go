@@ -124,7 +124,7 @@ func TestWhatNobodyCanAllowIsNotOffered(t *testing.T) {
 		"path that is no one": func(in *Input) { in.Op.Spec.Read = []string{"/srv/../etc"} },
 		"other host":          func(in *Input) { in.Host.ID = "00000000000000000000000000000000" },
 		"another backend":     func(in *Input) { in.Sandbox.Backend = "landlock" },
-		"host, not built yet": func(in *Input) { in.Op.Net, in.Op.Spec.NetAllow = NetProxy, []string{"example.org:443"} },
+		"a socket of docker":  func(in *Input) { in.Op.Spec.Sockets = []string{"/run/docker.sock"} },
 	} {
 		in := goodInput(t, goodDraft(), goodFacts())
 		refuse(&in)

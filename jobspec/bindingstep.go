@@ -32,6 +32,9 @@ func (j *judge) binding() {
 	for _, b := range j.spec.Bind {
 		j.bindSource(b)
 	}
+	for _, s := range j.spec.Sockets {
+		j.socket(s)
+	}
 	j.state()
 	j.credentialValues()
 }

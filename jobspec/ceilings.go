@@ -64,6 +64,7 @@ func (j *judge) bounds(p *Policy, c Ceiling) {
 	j.weaker(p)
 	j.of(&j.all.Resources)
 	j.paths(p, c)
+	j.upstream(p)
 	j.reach(c)
 	j.limits(c)
 	j.runAs(c)

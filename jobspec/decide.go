@@ -167,6 +167,10 @@ func (j *judge) done() Decision {
 	d := Decision{Checks: j.checks, Asks: j.asks, Verdicts: j.all}
 	if j.spec != nil {
 		d.Weaker = append(d.Weaker, j.spec.Weaker...)
+		d.Net = j.netGrant()
+		if d.Net.Upstream != "" {
+			j.notes = append(j.notes, "net.upstream "+d.Net.Upstream+" judges the addresses of public hosts")
+		}
 		d.Notes = slices.Compact(j.notes)
 	}
 	if j.phase == PhaseAdd && d.Verdicts.Identity == Yes {

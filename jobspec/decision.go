@@ -82,6 +82,7 @@ type Decision struct {
 	Verdicts Verdicts
 	Weaker   []string
 	Notes    []string // what the record repeats beside them, such as an agent's inner sandbox that is off
+	Net      NetGrant // what the policy adds to the hosts of the spec
 	allowed  bool
 }
 

@@ -83,6 +83,7 @@ func effectiveFields() []effectiveField {
 	all := []effectiveField{
 		ofPolicy("enabled_platforms", func(p *Policy) []string { return p.EnabledPlatforms }),
 		ofPolicy("weaker", func(p *Policy) []string { return p.Weaker }),
+		ofPolicy("upstream", func(p *Policy) []string { return word(p.Upstream) }),
 		ofPolicy("agent_cli", func(p *Policy) []string { return word(p.AgentCLI) }),
 		ofPolicy("agent_inner_sandbox", func(p *Policy) []string { return word(p.AgentInnerSandbox) }),
 		ofPolicy("unmatched_commands", func(p *Policy) []string { return word(p.UnmatchedCommands) }),

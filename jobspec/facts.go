@@ -38,6 +38,7 @@ const (
 
 	UseBindRO Use = "bind_ro" // the live source of a bind
 	UseBindRW Use = "bind_rw"
+	UseSocket Use = "socket"
 	UseState  Use = "state" // the job's own folder; the service opens it, not the job's account
 )
 
@@ -87,6 +88,7 @@ const (
 	Contains                   // the path contains the place
 	Below                      // the path lies below the place
 	ReadOK                     // with Below: lying below is refused for writing only
+	SocketOK                   // a socket of net.sockets may lie below
 )
 
 // Host is what the machine says.

@@ -66,6 +66,8 @@ func Floor() []string {
 		fmt.Sprintf("jobs of a principal at most %d where policy.toml says nothing", DefaultMaxJobs),
 		"run_as never uid 0 and never the service's own",
 		"sensitive places (path_sensitive) are open to no job",
+		"sockets of docker, podman, containerd, D-Bus, systemd, agents and sbxcron are open to no job",
+		"addresses of loopback, links, metadata services and private networks are reached only by hosts that policy and spec name",
 		"later work refused by name: "+strings.Join(LaterFields(), ", "))
 	return lines
 }

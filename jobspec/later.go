@@ -12,11 +12,6 @@ type laterField struct {
 
 func laterTable() []laterField {
 	return []laterField{
-		{"net.mode proxy", func(op *Op) bool { return op.Net == NetProxy }},
-		{"net.allow", func(op *Op) bool { return len(op.Spec.NetAllow) > 0 }},
-		{"net.deny", func(op *Op) bool { return len(op.Spec.NetDeny) > 0 }},
-		{"net.forward", func(op *Op) bool { return len(op.Spec.Forward) > 0 }},
-		{"net.sockets", func(op *Op) bool { return len(op.Spec.Sockets) > 0 }},
 		{"at", func(op *Op) bool { return !op.Spec.Schedule.At.IsZero() }},
 		{"jitter", func(op *Op) bool { return op.Spec.Schedule.JitterSeconds != 0 }},
 		{"missed once", func(op *Op) bool { return op.Spec.Schedule.Missed == "once" }},
@@ -25,8 +20,6 @@ func laterTable() []laterField {
 		{"overlap replace", func(op *Op) bool { return op.Spec.Schedule.Overlap == "replace" }},
 		{"retries", func(op *Op) bool { return op.Spec.Schedule.Retries != 0 }},
 		{"limits.workspace_growth", func(op *Op) bool { return op.Spec.Limits.WorkspaceGrowthBytes != 0 }},
-		{"limits.connections", func(op *Op) bool { return op.Spec.Limits.Connections != 0 }},
-		{"limits.bytes", func(op *Op) bool { return op.Spec.Limits.NetBytes != 0 }},
 		{"backend.any_of other than bwrap and landlock", otherBackend},
 		{"backend.devices", func(op *Op) bool { return len(op.Spec.Backend.Devices) > 0 }},
 		{"backend.image", func(op *Op) bool { return op.Spec.Backend.Image != "" }},

@@ -26,6 +26,7 @@ func Meet(a, b *Policy) *Policy {
 		AgentCLI:          meetWord(a.AgentCLI, b.AgentCLI, agentDeny),
 		UnmatchedCommands: meetWord(a.UnmatchedCommands, b.UnmatchedCommands, unmatchedAsk),
 		AgentInnerSandbox: meetWord(a.AgentInnerSandbox, b.AgentInnerSandbox, innerOn),
+		Upstream:          meetUpstream(a.Upstream, b.Upstream),
 		Open:              a.Open && b.Open,
 		Principals:        meetPrincipals(a, b),
 		Operators:         meetNames(a.Operators, b.Operators),
@@ -60,6 +61,7 @@ func (p *Policy) Filled() *Policy {
 	out.EnabledPlatforms, out.Weaker = listed(p.EnabledPlatforms), listed(p.Weaker)
 	out.Operators, out.Auditors = listed(p.Operators), listed(p.Auditors)
 	out.AgentCLI = orElse(p.AgentCLI, agentAsk)
+	out.Upstream = orElse(p.Upstream, UpstreamDirect)
 	out.UnmatchedCommands = orElse(p.UnmatchedCommands, unmatchedAllow)
 	out.AgentInnerSandbox = orElse(p.AgentInnerSandbox, innerOn)
 	out.Principals = make(map[Principal]Ceiling, len(p.Principals))

@@ -12,9 +12,13 @@ const policyFile = "policy.toml"
 // In a file that narrows, a nil list and a zero number say nothing; see Meet. In
 // policy.toml they are the strict end, and ReadPolicy of jobtoml fills them in.
 type Policy struct {
-	Serial            int64
-	EnabledPlatforms  []string
-	ManagedOnly       ManagedOnly
+	Serial           int64
+	EnabledPlatforms []string
+	ManagedOnly      ManagedOnly
+	// Upstream is "http://host:port" through which public hosts are reached, or
+	// "direct"; managed files only. Then which address a name leads to is judged
+	// by the upstream and not here.
+	Upstream          string
 	Weaker            []string // weaker choices that the machine permits, by name
 	AgentCLI          string   // "deny" or "ask", which "" means too
 	AgentInnerSandbox string   // "off": an agent's inner sandbox may be off where ours stays

@@ -40,6 +40,7 @@ func (j *judge) shut(gate string, code Code, target, detail string) {
 // hosts: the network of a job leads to what both gates name, and only where the
 // spec switches the proxy on.
 func (j *judge) hosts(c Ceiling) {
+	j.forwardPorts()
 	for _, list := range []struct {
 		field    string
 		items    []string
@@ -65,7 +66,7 @@ func (j *judge) hosts(c Ceiling) {
 			case !coveredBy(list.allowed, item):
 				j.shut("policy", CodeNetOverCeiling, item, list.ceiling+" of "+string(j.op.Principal)+" does not list it")
 			case e.IsPrivate() && !list.oneAlone && !coveredBy(c.PrivateHosts, item):
-				j.shut("policy", CodeNetOverCeiling, item, "it lies in a private range, and private_hosts of "+string(j.op.Principal)+" does not list it")
+				j.shut("policy", CodeNetOverCeiling, item, "it lies in a private network, and private_hosts of "+string(j.op.Principal)+" does not list it")
 			}
 		}
 	}
@@ -73,14 +74,6 @@ func (j *judge) hosts(c Ceiling) {
 
 func coveredBy(list []string, item string) bool {
 	return slices.ContainsFunc(list, func(outer string) bool { return endpointCovers(outer, item) })
-}
-
-func (j *judge) sockets(c Ceiling) {
-	for _, s := range j.spec.Sockets {
-		if !withinAny(s, c.Sockets) {
-			j.shut("policy", CodeSocketOverCeiling, s, "sockets of "+string(j.op.Principal)+" does not list it")
-		}
-	}
 }
 
 // credentials are named, never placed: a name with a slash would be a path.

@@ -90,7 +90,7 @@ func TestReachIsRefusedInOddForms(t *testing.T) {
 		{"denied host that is none", func(op *Op) { op.Spec.NetDeny = []string{"*:443"} }, CodeNetDomainInvalid},
 		{"forward to many", func(op *Op) { op.Spec.Forward = []string{"*.example.org:443"} }, CodeNetDomainInvalid},
 		{"loopback", func(op *Op) { op.Spec.NetAllow = []string{"127.0.0.1:80"} }, CodeNetDomainInvalid},
-		{"socket with dots", func(op *Op) { op.Spec.Sockets = []string{"/run/x/../docker.sock"} }, CodeSocketOverCeiling},
+		{"socket with dots", func(op *Op) { op.Spec.Sockets = []string{"/run/x/../db.sock"} }, CodeSocketOverCeiling},
 		{"credential that is a place", func(op *Op) { op.Spec.Credentials = []Credential{{Name: "../key"}} }, CodeSpecMalformed},
 		{"bind with dots", func(op *Op) { op.Spec.Bind = []Bind{{Source: "/srv/ops/../x", Target: "/x", Mode: "ro"}} }, CodeBindOverCeiling},
 		{"writable bind in read-only", func(op *Op) {

@@ -25,10 +25,10 @@ type Spec struct {
 	RunAs       RunAs             `json:"run_as"`      // absent: the service's uid (user mode) or a throw-away uid (system mode)
 	StateDir    bool              `json:"state_dir"`   // a folder of the job's own that survives runs
 	Result      string            `json:"result"`      // "exit", or whose own result is read
-	NetAllow    []string          `json:"net_allow"`   // see laterTable
-	NetDeny     []string          `json:"net_deny"`    // see laterTable
-	Forward     []string          `json:"forward"`     // see laterTable
-	Sockets     []string          `json:"sockets"`     // see laterTable
+	NetAllow    []string          `json:"net_allow"`   // hosts that the proxy reaches, "name:port"; empty: none
+	NetDeny     []string          `json:"net_deny"`    // holes in the above
+	Forward     []string          `json:"forward"`     // hosts that are shown inside as 127.0.0.1, each on its port
+	Sockets     []string          `json:"sockets"`     // Unix sockets of the host, each at its own path
 	Credentials []Credential      `json:"credentials"` // by name; the values are no part of the signature
 	Denials     DenialRules       `json:"denials"`     //
 	Backend     BackendNeed       `json:"backend"`     //

@@ -5,6 +5,7 @@ type policyFile struct {
 	EnabledPlatforms  []string                  `toml:"enabled_platforms" doc:"Platforms on which jobs run; empty: none." enum:"linux"`
 	Weaker            []string                  `toml:"weaker" doc:"Weaker choices that specs may name; reduces security: default none." enum:"weaker_backend_landlock,weaker_nested_sandbox,weaker_soft_limits,weaker_exec_identity_package,weaker_landlock_missing"`
 	UnmatchedCommands string                    `toml:"unmatched_commands" doc:"What becomes of a command that no rule allows: ask its owner, or allow, the default, since the owner signs it." enum:"ask,allow"`
+	Upstream          string                    `toml:"upstream" doc:"http://host:port that reaches public hosts for jobs; which address a name leads to is then judged there and not here. Default direct."`
 	AgentCLI          string                    `toml:"agent_cli" doc:"Whether a job may start the command line of a coding agent: deny, or ask, the default." enum:"deny,ask"`
 	AgentInnerSandbox string                    `toml:"agent_inner_sandbox" doc:"off: an owner may be asked to let an agent run with its own inner sandbox off; reduces security: only ours stays around it." enum:"on,off"`
 	ManagedOnly       managedOnlyTable          `toml:"managed_only" doc:"What only managed files may allow."`

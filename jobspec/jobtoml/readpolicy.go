@@ -73,7 +73,7 @@ func readPart(data []byte, which part) (*jobspec.Policy, []error) {
 	}
 	r := &fields{file: f}
 	p := &jobspec.Policy{
-		Serial: t.Serial, EnabledPlatforms: t.EnabledPlatforms, Weaker: t.Weaker, AgentCLI: t.AgentCLI, AgentInnerSandbox: t.AgentInnerSandbox, UnmatchedCommands: t.UnmatchedCommands,
+		Serial: t.Serial, EnabledPlatforms: t.EnabledPlatforms, Weaker: t.Weaker, Upstream: t.Upstream, AgentCLI: t.AgentCLI, AgentInnerSandbox: t.AgentInnerSandbox, UnmatchedCommands: t.UnmatchedCommands,
 		ManagedOnly: r.managedOnly(t.ManagedOnly, which), Open: which.narrows(),
 		Operators: t.Roles.Operators, Auditors: t.Roles.Auditors,
 		Principals: r.principals(t.Principals, which), Rules: r.rules(t.Rules, which), Digest: jobspec.DigestOf(data),
@@ -86,12 +86,22 @@ func readPart(data []byte, which part) (*jobspec.Policy, []error) {
 	r.oneOf("enabled_platforms", t.EnabledPlatforms, []string{"linux"})
 	r.oneOf("weaker", t.Weaker, jobspec.WeakerChoices())
 	r.word("unmatched_commands", t.UnmatchedCommands, "ask", "allow")
+	r.upstream(t.Upstream)
 	r.word("agent_cli", t.AgentCLI, "deny", "ask")
 	r.word("agent_inner_sandbox", t.AgentInnerSandbox, "on", "off")
 	r.accounts("roles.operators", t.Roles.Operators, true)
 	r.accounts("roles.auditors", t.Roles.Auditors, true)
 	slices.SortStableFunc(r.all, func(a, b error) int { return cmp.Compare(lineOf(a), lineOf(b)) })
 	return p, r.all
+}
+
+func (r *fields) upstream(text string) {
+	if text == "" || text == jobspec.UpstreamDirect {
+		return
+	}
+	if _, err := jobspec.ParseUpstream(text); err != nil {
+		r.fail(r.value("upstream", err))
+	}
 }
 
 func lineOf(err error) int {
@@ -111,7 +121,7 @@ func (r *fields) serial(n int64) {
 func (r *fields) ownerKeys(which part) {
 	for _, key := range slices.Sorted(maps.Keys(r.at)) {
 		switch key {
-		case "serial", "enabled_platforms", "weaker", "agent_cli", "agent_inner_sandbox", "unmatched_commands", "managed_only", "roles",
+		case "serial", "enabled_platforms", "weaker", "upstream", "agent_cli", "agent_inner_sandbox", "unmatched_commands", "managed_only", "roles",
 			"principals." + string(which.owner) + ".users":
 			r.fail(r.refuse(key, jobspec.CodePolicySchema, "leave it out; it has a meaning in policy.toml only", "it is not for a principal to say"))
 		}

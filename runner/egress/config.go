@@ -95,6 +95,15 @@ func (t Target) endpoint() jobspec.Endpoint {
 	return e
 }
 
+// targetOf is the one host of an endpoint.
+func targetOf(e jobspec.Endpoint) Target {
+	t := Target{Name: e.Name, Port: e.Port}
+	if e.Name == "" {
+		t.Addr = e.Range.Addr()
+	}
+	return t
+}
+
 // decide is the one decision on a target.
 func (r *rules) decide(t Target) (grant, *Refusal) {
 	want := t.endpoint()

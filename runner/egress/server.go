@@ -206,10 +206,7 @@ func (s *Server) serveClient(c net.Conn) {
 
 // serveForward leads a client to the one host of its port.
 func (s *Server) serveForward(c net.Conn, f allowed) {
-	t := Target{Name: f.to.Name, Port: f.to.Port}
-	if t.Name == "" {
-		t.Addr = f.to.Range.Addr()
-	}
+	t := targetOf(f.to)
 	no := s.budget.request(t)
 	var w *wire
 	var err error

@@ -9,7 +9,6 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
-	"strings"
 	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -24,24 +23,11 @@ type upstream struct {
 }
 
 func readUpstream(text string) (*upstream, error) {
-	at, err := ParseUpstream(text)
+	e, err := jobspec.ParseUpstream(text)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("read upstream: %w", err)
 	}
-	return &upstream{at: at, text: text}, nil
-}
-
-// ParseUpstream reads "http://host:port", and nothing more than that.
-func ParseUpstream(text string) (Target, error) {
-	host, ok := strings.CutPrefix(text, "http://")
-	if !ok {
-		return Target{}, fmt.Errorf("read upstream %s: it is http://host:port", jobspec.Quote(text))
-	}
-	at, err := ParseAuthority(host, 0)
-	if err != nil {
-		return Target{}, fmt.Errorf("read upstream %s: %w", jobspec.Quote(text), err)
-	}
-	return at, nil
+	return &upstream{at: targetOf(e), text: text}, nil
 }
 
 // judgeUpstream lets the upstream lie where a service of the machine or of its

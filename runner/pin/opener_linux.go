@@ -106,13 +106,16 @@ func reaches(r Request, path string) error {
 }
 
 // fits says whether a file of this kind can serve the use. Only directories and
-// regular files ever do: a socket, device or FIFO is a way to another process.
+// regular files do, since a device or FIFO is a way to another process, and so is
+// a socket, which must have been asked for as one.
 func fits(r Request, kind jobspec.FileKind) bool {
 	switch r.Use {
 	case jobspec.UseBound:
 		return kind == jobspec.KindRegular
 	case jobspec.UseCwd:
 		return kind == jobspec.KindDir
+	case jobspec.UseSocket:
+		return kind == jobspec.KindSocket
 	case jobspec.UseRead, jobspec.UseWrite, jobspec.UseDeny, jobspec.UseBindRO, jobspec.UseBindRW:
 		return kind == jobspec.KindRegular || kind == jobspec.KindDir
 	default:
@@ -122,7 +125,7 @@ func fits(r Request, kind jobspec.FileKind) bool {
 
 // reach asks whether the account may use the file itself: an O_PATH open needs
 // only the folders above it. A directory must be searchable, a file readable or
-// writable; nothing is asked of a path that the job is denied.
+// writable, and a socket writable (connect(2)); nothing is asked of a path that the job is denied.
 func reach(r Request, kind jobspec.FileKind, f *os.File) error {
 	mode := uint32(unix.R_OK)
 	switch {
@@ -130,7 +133,7 @@ func reach(r Request, kind jobspec.FileKind, f *os.File) error {
 		return nil
 	case kind == jobspec.KindDir:
 		mode = unix.X_OK
-	case r.Use == jobspec.UseWrite, r.Use == jobspec.UseBindRW:
+	case r.Use == jobspec.UseWrite, r.Use == jobspec.UseBindRW, r.Use == jobspec.UseSocket:
 		mode = unix.W_OK
 	}
 	return unix.Faccessat(int(f.Fd()), "", mode, unix.AT_EMPTY_PATH|unix.AT_EACCESS)

@@ -114,7 +114,7 @@ func kindCode(r Request) jobspec.Code {
 	switch {
 	case r.Use == jobspec.UseBound && r.Role == jobspec.RoleExecutable:
 		return jobspec.CodeDriftExecPath
-	case r.Use == jobspec.UseBound, r.Use == jobspec.UseCwd:
+	case r.Use == jobspec.UseBound, r.Use == jobspec.UseCwd, r.Use == jobspec.UseSocket:
 		return changedCode(r)
 	default:
 		return jobspec.CodePathSensitive

@@ -24,6 +24,17 @@ const (
 // systemPlaces are the kernel's and the boot loader's, whole.
 var systemPlaces = [...]string{"/boot", "/dev", "/proc", "/run", "/sys"}
 
+// socketPlaces are where services listen that could do for a job what its sandbox
+// keeps it from. They lie in /run, or in /var, which is open to reading.
+var socketPlaces = [...]string{
+	"/run/docker.sock", "/run/docker", "/run/podman", "/run/containerd", "/run/crio", "/run/buildkit", "/run/k3s", "/run/cri-dockerd.sock",
+	"/run/dbus", "/run/systemd", "/run/udev", "/run/libvirt", "/run/snapd.socket", "/run/snapd-snap.socket", "/run/incus", "/run/lxd.socket", "/run/polkit",
+	"/var/lib/docker", "/var/lib/containerd", "/var/lib/incus", "/var/lib/lxd", "/var/snap/lxd", "/var/lib/libvirt",
+}
+
+// userSockets are those of each account's own services, below /run/user/UID.
+var userSockets = [...]string{"bus", "dbus-1", "systemd", "docker.sock", "docker", "podman", "containerd", "buildkit", "gnupg", "keyring", "ssh-agent", "openssh_agent", "gcr", "at-spi", "pipewire-0", "wayland-0", "libvirt", "sbxcron"}
+
 // etcPlaces hold secrets or decide who may become root, so that reading them is
 // refused too. The names with a dash are the copies that passwd(1) keeps.
 var etcPlaces = [...]string{
@@ -59,7 +70,19 @@ func SensitivePlaces(o SensitiveOptions) ([]jobspec.Sensitive, error) {
 	g.each("STATE", allOfIt, o.State...)
 	g.each("RUN", allOfIt, o.Run...)
 	for _, p := range systemPlaces {
-		g.each(p, allOfIt, p)
+		reach := allOfIt
+		if p == "/run" {
+			reach |= jobspec.SocketOK
+		}
+		g.each(p, reach, p)
+	}
+	for _, p := range socketPlaces {
+		g.each("the socket of a service with more rights", allOfIt, p)
+	}
+	for _, dir := range userDirs() {
+		for _, name := range userSockets {
+			g.each("a service of an account's session", allOfIt, filepath.Join(dir, name))
+		}
 	}
 	g.each("/etc", etcReach, "/etc")
 	for _, p := range etcPlaces {
@@ -80,4 +103,14 @@ func SensitivePlaces(o SensitiveOptions) ([]jobspec.Sensitive, error) {
 		}
 	}
 	return g.all, nil
+}
+
+// userDirs are the runtime folders of accounts that are logged in. What cannot be
+// listed is nobody's that a job could reach.
+func userDirs() []string {
+	dirs, err := filepath.Glob("/run/user/*")
+	if err != nil {
+		return nil
+	}
+	return dirs
 }

@@ -215,6 +215,9 @@ func Requests(s *jobspec.Spec) []pin.Request {
 			all = append(all, pin.Request{Use: b.Use(), Path: b.Source})
 		}
 	}
+	for _, p := range s.Sockets {
+		all = append(all, pin.Request{Use: jobspec.UseSocket, Path: p})
+	}
 	return all
 }
 
