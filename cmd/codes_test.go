@@ -15,8 +15,7 @@ import (
 // a ledger line of today reads the same when something does.
 var unraised = []string{
 	// Attempts that the kernel must tell.
-	"CodeAskStdin", "CodeAskPager", "CodeEscSetuidInert", "CodeEscUserns", "CodeEscMount", "CodeEscPtrace", "CodeEscBPF", "CodeEscModule", "CodeEscKeyctl",
-	"CodeEscDBus", "CodeEscContainerSock", "CodeEscAgentSock", "CodeEscAgentBypass", "CodeNetDeniedDirect", "CodeFsDeniedDevice",
+	"CodeAskStdin", "CodeAskPager", "CodeEscDBus", "CodeEscContainerSock", "CodeEscAgentSock", "CodeEscAgentBypass", "CodeFsDeniedDevice",
 	// Other backends, queues and their holders.
 	"CodeCapacity", "CodeServiceRunning",
 }

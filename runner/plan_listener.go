@@ -11,6 +11,8 @@ import (
 const (
 	ListenerFD   = firstSpareFD              // where the listener waits to be taken
 	ListenerPath = PrivateDir + "/listening" // exists nowhere; the supervisor answers one open of it with the first name's bytes
+	MeasuredPath = PrivateDir + "/measured"  // exists nowhere; an open for reading and writing says that the job's own calls come next
+	MeasuredErr  = 76                        // ENOTUNIQ, the answer to it, which no file system gives
 )
 
 // TakenByte tells a waiting stub that its listener was taken.
@@ -23,19 +25,17 @@ const (
 	filterWaitKillable = 0x20
 )
 
-// Opens is which socket families exist for the job.
-func (b *Blueprint) Opens() seccomp.Opens { return seccomp.Opens{} }
+// Watch is what the listener of the run is asked about.
+func (b *Blueprint) Watch() seccomp.Watch { return seccomp.Watch{Names: len(b.Names) > 0} }
 
 // listener puts the second filter in force, waits until its listener was taken
-// and closes its own descriptor of it. Then it measures that opens are answered:
-// a name that does not exist opens, as a file of the sandbox's own that is as
-// long as the first bound name's, and that name opens as the same file. It runs
-// after the first filter and before the listing of open files.
+// and closes its own descriptor of it. Where names of the host are opened, it
+// measures that this is answered: a name that does not exist opens, as a file of
+// the sandbox's own that is as long as the first bound name's, and that name opens
+// as the same file. It runs after the first filter and before the listing of open
+// files.
 func (s *steps) listener() {
-	if len(s.b.Names) == 0 {
-		return
-	}
-	filter, err := seccomp.Listener(s.m.Arch)
+	filter, err := seccomp.Listener(s.m.Arch, s.b.Watch())
 	if err != nil {
 		s.err = err
 		return
@@ -47,9 +47,18 @@ func (s *steps) listener() {
 	s.call("", "read", 1, stub.Int(stub.BarrierFD), stub.Cell(21, 0), stub.Int(1))
 	s.word("", "taken byte", int64(TakenByte), stub.Cell(21, 0))
 	s.close(ListenerFD)
+	if len(s.b.Names) == 0 {
+		return
+	}
 	s.answered(ListenerPath, 22)
 	s.answered(s.b.Names[0].Path, 23)
 	s.same(LayerListener, "inode of an answer", stub.Cell(22, statIno), stub.Cell(23, statIno))
+}
+
+// measured says that all was measured: what is refused from here on was tried by
+// the job. That it is answered shows that somebody listens.
+func (s *steps) measured() {
+	s.call(LayerListener, "openat", -MeasuredErr, stub.Int(atCwd), s.t.String(MeasuredPath), stub.Int(oReadWrite|oCloexec), stub.Int(0))
 }
 
 // answered opens a path, which is answered, and looks at what it got.

@@ -60,8 +60,6 @@ const (
 	siocgifconf   = 0x8912
 	ifconfEntry   = 40 // sizeof(struct ifreq): one interface with an address
 	afInet        = 2
-	afUnix        = 1
-	afPacket      = 17
 	sockDgram     = 2
 	capVersion3   = 0x20080522
 	direntSize    = 24 // of an entry whose name has at most four bytes
@@ -90,7 +88,7 @@ func (p *Plan) Steps(m Machine) (*stub.Table, error) {
 	if err := m.admit(p.b); err != nil {
 		return nil, err
 	}
-	filter, err := seccomp.Filter(m.Arch, p.b.Opens())
+	filter, err := seccomp.Filter(m.Arch)
 	if err != nil {
 		return nil, fmt.Errorf("compile plan: %w", err)
 	}
@@ -241,12 +239,13 @@ func (s *steps) measure() {
 		s.call(LayerLandlock, "openat", errAccess, stub.Int(atCwd), s.t.String(StubPath), stub.Int(oCloexec), stub.Int(0))
 	}
 	s.closedProc()
-	for _, family := range []int64{afInet, afUnix, afPacket} {
+	for _, family := range s.b.Watch().Closed() {
 		s.call(LayerSeccomp, "socket", errPerm, stub.Int(family), stub.Int(sockDgram|oCloexec), stub.Int(0))
 	}
 	s.call(LayerSeccomp, "unshare", errPerm, stub.Int(newUser))
 	s.call(LayerSeccomp, "io_uring_setup", errNoCall, stub.Int(1), stub.Int(0))
 	s.listFiles()
+	s.measured()
 }
 
 // listFiles measures that 0, 1, 2, the two pipes and the directory that is

@@ -151,7 +151,7 @@ func (s *site) bare(plan *runner.Plan) (float64, error) {
 // memFiles are the filter and the option list as bwrap reads them, the filter
 // taking the given number.
 func memFiles(args []string, filterFD int) (filter, options *os.File, err error) {
-	prog, err := seccomp.Filter(seccomp.Arch(runtime.GOARCH), seccomp.Opens{})
+	prog, err := seccomp.Filter(seccomp.Arch(runtime.GOARCH))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/sbxcron/sbxcron/runner/internal/channel"
 	"github.com/sbxcron/sbxcron/runner/internal/stubfile"
 	"github.com/sbxcron/sbxcron/runner/seccomp"
+	"github.com/sbxcron/sbxcron/runner/supervise"
 	"golang.org/x/sys/unix"
 )
 
@@ -37,6 +38,7 @@ type Backend struct {
 	masks    []string
 	channels *channel.Folder
 	spawn    *spawner
+	helpers  *supervise.Pool
 	cgroups  *cgroup.Tree
 	reaped   []string       // runs of a dead service that were still there
 	leaving  sync.WaitGroup // groups of ended runs that are being removed
@@ -82,8 +84,10 @@ func newBackend(o Options, path string) (*Backend, error) {
 		spawn.close()
 		return nil, fmt.Errorf("open backend %s: %w", Name, err)
 	}
-	return &Backend{now: o.Now, host: host, stub: file, channels: channels, masks: procMasks(), spawn: spawn, path: path,
-		cgroups: groups, reaped: reaped}, nil
+	b := &Backend{now: o.Now, host: host, stub: file, channels: channels, masks: procMasks(), spawn: spawn, path: path,
+		cgroups: groups, reaped: reaped}
+	b.helpers = b.newSupervisors()
+	return b, nil
 }
 
 // Name is "bwrap".
@@ -101,6 +105,7 @@ func (b *Backend) Close() error {
 	b.spawn.close()
 	b.leaving.Wait()
 	b.cgroups.Close()
+	b.helpers.Close()
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.channels.Close()

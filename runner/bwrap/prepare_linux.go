@@ -86,17 +86,13 @@ func (b *Backend) prepare(ctx context.Context, plan *runner.Plan, m runner.Machi
 	}
 	events, err := b.channels.Pipe()
 	if err != nil {
-		if helper != nil {
-			helper.End()
-		}
+		helper.Return()
 		return nil, err
 	}
 	proc, ours, leaf, err := b.launchHeld(prog, p, procfs{b.masks, m.NoFreshProc}, table, append(guards, guarded{path: runner.ChannelPath, file: events.Name()}))
 	if err != nil {
 		events.Close()
-		if helper != nil {
-			helper.End()
-		}
+		helper.Return()
 		return nil, err
 	}
 	r := &run{b: b, p: p, table: table, pipes: ours, proc: proc, helper: helper, leaf: leaf, channel: events,

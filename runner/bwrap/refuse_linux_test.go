@@ -179,7 +179,8 @@ func TestACancelledPrepareStartsNothingAndLeavesNothing(t *testing.T) {
 		t.Errorf("the payload ran: %v", err)
 	}
 	// This process is the reaper: what bwrap leaves behind becomes its child.
-	if after := children(t); after != before {
+	// A supervisor that was not needed waits for the next run.
+	if after := children(t) - b.helpers.Idle(); after != before {
 		t.Errorf("%d children, %d before", after, before)
 	}
 }

@@ -34,7 +34,7 @@ type run struct {
 	payload  int
 	captures [2]*runner.Capture
 	watched  []watchedDir
-	helper   *supervise.Helper // nil where the plan needs none
+	helper   *supervise.Lent // nil once it was given back
 	leaf     *cgroup.Leaf
 	events   cgroup.Events // when the tree was gone
 

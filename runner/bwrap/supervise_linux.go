@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -15,28 +16,28 @@ import (
 // answers opens.
 const supervisor = "supervisor"
 
-// startSupervisor starts the supervisor of a plan, if it has one, from the spawn
-// thread, so that it dies with the service like everything else.
-func (b *Backend) startSupervisor(p *runner.Blueprint) (*supervise.Helper, error) {
-	if len(p.Names) == 0 {
-		return nil, nil
-	}
-	h, err := supervise.Start(func(argv []string, files []*os.File) (*os.Process, error) {
-		return b.spawn.self(argv, files, credential(p.Account))
+// newSupervisors makes the pool that supervisors are taken from. They are started
+// from the spawn thread, so that they die with the service like everything else.
+// Twice as many as there are processors run at the same time by default.
+func (b *Backend) newSupervisors() *supervise.Pool {
+	return supervise.NewPool(2*runtime.NumCPU(), func(a runner.Account, argv []string, files []*os.File) (*os.Process, error) {
+		return b.spawn.self(argv, files, credential(a))
 	})
+}
+
+// startSupervisor takes a supervisor for a plan, or starts one.
+func (b *Backend) startSupervisor(p *runner.Blueprint) (*supervise.Lent, error) {
+	h, err := b.helpers.Get(p.Account)
 	if err != nil {
 		return nil, refusal(jobspec.CodeSbxProxyFailed, supervisor, "%v", err)
 	}
 	return h, nil
 }
 
-const listenerRemedy = "put the script where only root can write, or embed it as [script]"
+const listenerRemedy = "use a kernel that lets a process have a listener of its own (5.19 or newer), outside of a container that has one"
 
 // handOver has the supervisor take the stub's listener and lets the stub go on.
 func (r *run) handOver(initPID int, until time.Time) error {
-	if r.helper == nil {
-		return refusal(jobspec.CodeInternal, supervisor, "the stub has a listener and the run no supervisor")
-	}
 	pid, payload, err := onlyChild(initPID)
 	if err != nil {
 		return err
@@ -53,7 +54,7 @@ func (r *run) handOver(initPID int, until time.Time) error {
 		return refusal(jobspec.CodeSbxProxyFailed, supervisor, "%v", err)
 	}
 	r.watchDone = make(chan struct{})
-	go r.watchSupervisor(r.helper.Gone())
+	go r.watchSupervisor(r.helper.Gone(), r.helper.Over())
 	if _, err := r.pipes.barrier.Write([]byte{runner.TakenByte}); err != nil {
 		return fmt.Errorf("go on after the listener was taken: %w", err)
 	}
@@ -69,18 +70,22 @@ func (r *run) note(e supervise.Event) {
 
 // watchSupervisor kills the run when nobody answers its opens any more. The
 // kernel refuses them from then on; see package supervise.
-func (r *run) watchSupervisor(gone <-chan struct{}) {
+func (r *run) watchSupervisor(gone, over <-chan struct{}) {
 	defer close(r.watchDone)
-	<-gone
-	r.Kill(jobspec.CodeSbxProxyFailed)
+	<-over
+	select {
+	case <-gone:
+		r.Kill(jobspec.CodeSbxProxyFailed)
+	default:
+	}
 }
 
-// endSupervisor ends it when the tree is gone.
+// endSupervisor gives it back when the tree is gone, and has heard everything then.
 func (r *run) endSupervisor() {
 	if r.helper == nil {
 		return
 	}
-	r.helper.End()
+	r.helper.Return()
 	if r.watchDone != nil {
 		<-r.watchDone
 	}

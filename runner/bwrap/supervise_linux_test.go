@@ -87,28 +87,35 @@ func prepare(t *testing.T, b *Backend, p *runner.Plan) runner.Armed {
 	return armed
 }
 
-func TestOnlyPlansWithNamesOfTheHostHaveASupervisor(t *testing.T) {
+func TestEveryRunHasASupervisor(t *testing.T) {
 	b := open(t)
 	embedded, _ := canaryJob(t, b)
-	armed := prepare(t, b, embedded)
-	if n := len(supervisors(t)); n != 0 || slices.Contains(armed.Facts().Layers, runner.LayerListener) {
-		t.Errorf("an embedded script has %d supervisors, layers %v", n, armed.Facts().Layers)
-	}
-	armed.Discard()
 	script, _, _ := scriptJob(t, b, goodScript)
-	armed = prepare(t, b, script)
-	if n := len(supervisors(t)); n != 1 || !slices.Contains(armed.Facts().Layers, runner.LayerListener) {
-		t.Errorf("a script has %d supervisors, layers %v", n, armed.Facts().Layers)
-	}
-	armed.Discard()
-	if n := len(supervisors(t)); n != 0 {
-		t.Errorf("%d supervisors are left", n)
+	for what, plan := range map[string]*runner.Plan{"an embedded script": embedded, "a script": script} {
+		armed := prepare(t, b, plan)
+		if n := len(supervisors(t)) - b.helpers.Idle(); n != 1 || !slices.Contains(armed.Facts().Layers, runner.LayerListener) {
+			t.Errorf("%s has %d supervisors, layers %v", what, n, armed.Facts().Layers)
+		}
+		armed.Discard()
+		if all, idle := len(supervisors(t)), b.helpers.Idle(); all != 1 || idle != 1 {
+			t.Errorf("after %s: %d supervisors, %d of them idle", what, all, idle)
+		}
 	}
 }
 
+// A script of the host and an embedded one, which has no names to answer for.
 func TestARunIsKilledWithItsSupervisor(t *testing.T) {
 	b := open(t)
-	plan, dir, out := scriptJob(t, b, "#!/bin/sh\necho began\nsleep 60\necho on >>on\n")
+	const body = "#!/bin/sh\necho began\nsleep 60\necho on >>on\n"
+	plan, dir, out := scriptJob(t, b, body)
+	killedWithItsSupervisor(t, plan, b, dir, out)
+	plan, dir, out = scriptJob(t, b, body)
+	plan.Blueprint().Names = nil
+	killedWithItsSupervisor(t, plan, b, dir, out)
+}
+
+func killedWithItsSupervisor(t *testing.T, plan *runner.Plan, b *Backend, dir string, out fileOutputs) {
+	t.Helper()
 	proc, err := prepare(t, b, plan).Release()
 	must(t, err)
 	for range 200 {
@@ -274,11 +281,11 @@ func withoutListener() map[string]func(*testing.T) (code, word string) {
 	return map[string]func(*testing.T) (string, string){
 		"busy": func(t *testing.T) (string, string) {
 			loadFilter(t, answer("seccomp", 1, jset(8), 0x00050000|16)(t)) // EBUSY to whoever wants a listener
-			return string(jobspec.CodeSbxFeatureMissing), "embed it as [script]"
+			return string(jobspec.CodeSbxFeatureMissing), "outside of a container"
 		},
 		"not taken": func(t *testing.T) (string, string) {
 			loadFilter(t, answer("pidfd_getfd", 0, nil, 0x00050000|1)(t))
-			return string(jobspec.CodeSbxFeatureMissing), "embed it as [script]"
+			return string(jobspec.CodeSbxFeatureMissing), "outside of a container"
 		},
 		"not read": func(t *testing.T) (string, string) {
 			loadFilter(t, answer("process_vm_readv", 0, nil, 0x00050000|1)(t))
@@ -289,7 +296,7 @@ func withoutListener() map[string]func(*testing.T) (code, word string) {
 
 const listenerVar = "SBXCRON_TEST_LISTENER"
 
-func TestWithoutAListenerNoBoundNameRuns(t *testing.T) {
+func TestWithoutAListenerNothingRuns(t *testing.T) {
 	if name := os.Getenv(listenerVar); name != "" {
 		code, word := withoutListener()[name](t)
 		b := openAt(t, Program)
@@ -300,12 +307,14 @@ func TestWithoutAListenerNoBoundNameRuns(t *testing.T) {
 			t.Errorf("prepare says %v, want %s with %q", err, code, word)
 		}
 		embedded, _ := canaryJob(t, b)
-		prepare(t, b, embedded).Discard()
+		if armed, err := b.Prepare(t.Context(), embedded); armed != nil || !errors.As(err, &no) || string(no.Reason) != code {
+			t.Errorf("an embedded script: prepare says %v, want %s", err, code)
+		}
 		return
 	}
 	for name := range withoutListener() {
 		t.Run(name, func(t *testing.T) {
-			cmd := exec.Command("/proc/self/exe", "-test.run=^TestWithoutAListenerNoBoundNameRuns$", "-test.v")
+			cmd := exec.Command("/proc/self/exe", "-test.run=^TestWithoutAListenerNothingRuns$", "-test.v")
 			cmd.Env = append(os.Environ(), listenerVar+"="+name)
 			if out, err := cmd.CombinedOutput(); err != nil || !strings.Contains(string(out), "--- PASS") {
 				t.Errorf("%v\n%s", err, out)

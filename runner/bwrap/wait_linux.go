@@ -84,7 +84,7 @@ func (r *run) classify(end *record.End) {
 		r.starved(end)
 	case r.why == jobspec.CodeSbxProxyFailed:
 		end.Outcome = record.OutcomeKilled
-		end.Reasons = append(end.Reasons, record.Reason{Code: r.why, Target: supervisor, Detail: "the process that answers opens of bound names ended"})
+		end.Reasons = append(end.Reasons, record.Reason{Code: r.why, Target: supervisor, Detail: "the process that answers what the job asks the kernel ended"})
 	case r.why != "":
 		end.Outcome = record.OutcomeKilled
 		end.Reasons = append(end.Reasons, r.limitReason(r.why))

@@ -153,11 +153,11 @@ func hostSockets(l *Lab) error {
 socket(my $u, PF_UNIX, SOCK_STREAM, 0) && connect($u, pack_sockaddr_un($ARGV[0])) && print "unix\n";
 socket(my $t, PF_INET, SOCK_STREAM, 0) && connect($t, pack_sockaddr_in($ARGV[1], INADDR_LOOPBACK)) && print "tcp\n";
 `, path, fmt.Sprint(tcp.Addr().(*net.TCPAddr).Port))
-	out, err := l.succeed(j.in(jobspec.Workspace, cwd))
+	r, err := l.wantDenied(j.in(jobspec.Workspace, cwd), "esc_unix_socket AF_UNIX x1", "net_denied_direct AF_INET x1")
 	if err != nil {
 		return err
 	}
-	return wantText("reached sockets", out, "")
+	return wantText("reached sockets", r.Out, "")
 }
 
 func fileSize(l *Lab) error {

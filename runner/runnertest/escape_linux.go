@@ -165,11 +165,11 @@ func setIDProgram(l *Lab) error {
 	}
 	must(os.WriteFile(cwd+"/id", id, 0o755))
 	must(os.Chmod(cwd+"/id", 0o755|os.ModeSetuid|os.ModeSetgid))
-	out, err := l.succeed(shell("./id -u; ./id -g").in(jobspec.ReadOnly, cwd))
+	r, err := l.wantDenied(shell("./id -u; ./id -g").in(jobspec.ReadOnly, cwd), "esc_setuid_inert "+cwd+"/id x2")
 	if err != nil {
 		return err
 	}
-	return wantText("ids of the set-id program", out, fmt.Sprintf("%d\n%d\n", l.account.UID, l.account.GID))
+	return wantText("ids of the set-id program", r.Out, fmt.Sprintf("%d\n%d\n", l.account.UID, l.account.GID))
 }
 
 // killsInit does nothing where it is not in a namespace of its own: there it

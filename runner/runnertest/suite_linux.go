@@ -50,7 +50,8 @@ func Run(t *testing.T, open func() runner.Backend) {
 // Cases are all cases.
 func Cases() []Case {
 	var all []Case
-	for _, part := range [][]Case{viewCases(), confinementCases(), fileCases(), openingCases(), lifeCases(), byteCases(), nameCases(), detourCases(), scriptCases(), programCases(), escapeCases(), denialCases(), credentialCases()} {
+	for _, part := range [][]Case{viewCases(), confinementCases(), fileCases(), openingCases(), lifeCases(), byteCases(), nameCases(), detourCases(), scriptCases(), programCases(), escapeCases(), denialCases(), credentialCases(),
+		ordinaryCases(), toldCases()} {
 		all = append(all, part...)
 	}
 	return all

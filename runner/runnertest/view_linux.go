@@ -127,10 +127,10 @@ func noTerminal(l *Lab) error {
 	if err != nil {
 		return err
 	}
-	if r.End.Outcome != record.OutcomeFailed || !strings.Contains(r.Err, "No such device or address") {
+	if r.End.Outcome != record.OutcomeDenied || !strings.Contains(r.Err, "No such device or address") {
 		return fmt.Errorf("opening the terminal: %s, %q", r.End.Outcome, r.Err)
 	}
-	return nil
+	return wantText("list of denials", denialsOf(r), "ask_tty /dev/tty x1\n")
 }
 
 func processes(l *Lab) error {

@@ -13,15 +13,9 @@ const (
 	auditARM64 = 0xc00000b7
 )
 
-// Opens says which families of sockets exist for a job. The zero value is none.
-type Opens struct {
-	Inet bool `json:"inet,omitempty"` // IPv4 and IPv6: streams and datagrams
-	Unix bool `json:"unix,omitempty"` // local streams
-}
-
 // Filter makes the program for an architecture. An architecture without known
 // numbers is an error, never an empty program.
-func Filter(a Arch, o Opens) (Program, error) {
+func Filter(a Arch) (Program, error) {
 	p, err := a.head()
 	if err != nil {
 		return nil, err
@@ -29,7 +23,7 @@ func Filter(a Arch, o Opens) (Program, error) {
 	p = append(p,
 		skipUnless(bpf.JumpGreaterOrEqual, newestReviewed+1, 1), // x32 calls too: their numbers begin at 0x40000000
 		answer(ENOSYS))
-	return a.finish(p, rules(o))
+	return a.finish(p, rules())
 }
 
 // head kills foreign architectures and leaves the call's number in A.

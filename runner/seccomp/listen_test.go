@@ -4,13 +4,15 @@ import "testing"
 
 func TestListenerMatchesItsGoldenText(t *testing.T) {
 	for _, a := range []Arch{AMD64, ARM64} {
-		p, err := Listener(a)
-		if err != nil {
-			t.Fatal(err)
+		for name, w := range map[string]Watch{"listener": {}, "listener_names": {Names: true}, "listener_net": {Opens: Opens{Inet: true, Unix: true}}} {
+			p, err := Listener(a, w)
+			if err != nil {
+				t.Fatal(err)
+			}
+			matchesGolden(t, a, name, p)
 		}
-		matchesGolden(t, a, "listener", p)
 	}
-	if p, err := Listener("riscv64"); err == nil || p != nil {
+	if p, err := Listener("riscv64", Watch{}); err == nil || p != nil {
 		t.Errorf("an unknown architecture: %d instructions, %v", len(p), err)
 	}
 }
@@ -35,15 +37,23 @@ func TestListenerAsksForWhatReadsAFileByItsName(t *testing.T) {
 			{"create or open, read and write", 0x42, Notify},
 			{"exclusive without create", 0x80, Notify},
 			{"only a new file", 0xc2, Allow},
-			{"write only", 1, Allow},
-			{"write only, create", 0x241, Allow},
-			{"write only, high bits", high | 1, Allow},
+			{"write only", 1, Notify},
+			{"write only, create", 0x241, Notify},
+			{"write only, high bits", high | 1, Notify},
+			{"write only, only a new file", 0xc1, Allow},
 			{"a directory", directory[a], Allow},
 			{"a place", 0x200000, Allow},
 			{"a nameless file", 0x400000 | directory[a] | 2, Allow},
 		} {
 			ask(t, a, "open", [6]uint64{0, tc.flags}, tc.want, tc.what)
 			ask(t, a, "openat", [6]uint64{0, 0, tc.flags}, tc.want, tc.what)
+		}
+		for flags, want := range map[uint64]Action{0: Notify, 0x80000: Allow, 2: Notify, 1: Notify, 0x241: Notify, 0xc1: Allow, 0x200002: Allow, 0x80002: Notify, high: Notify} {
+			nr, err := a.Number("openat")
+			if err != nil {
+				t.Fatal(err)
+			}
+			expectOf(t, a, Watch{}, call{nr: nr, arch: a.audit(), args: [6]uint64{0, 0, flags}}, want, "openat without names")
 		}
 		for call, want := range map[string]Action{"execve": Notify, "execveat": Notify, "openat2": Allow, "read": Allow, "close": Allow, "newfstatat": Allow, "creat": Allow} {
 			ask(t, a, call, [6]uint64{}, want, "no flags")
@@ -57,7 +67,7 @@ func ask(t *testing.T, a Arch, name string, args [6]uint64, want Action, what st
 	if err != nil {
 		return // the call does not exist there
 	}
-	p, err := Listener(a)
+	p, err := Listener(a, Watch{Names: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +82,7 @@ func ask(t *testing.T, a Arch, name string, args [6]uint64, want Action, what st
 
 func TestListenerIsAcceptableToTheKernel(t *testing.T) {
 	for _, a := range []Arch{AMD64, ARM64} {
-		p, err := Listener(a)
+		p, err := Listener(a, Watch{Names: true})
 		if err != nil {
 			t.Fatal(err)
 		}

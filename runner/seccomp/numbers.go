@@ -70,6 +70,7 @@ var numbers = [...]number{
 	{"clone3", 435, 435},
 	{"close", 3, 57},
 	{"close_range", 436, 436},
+	{"connect", 42, 203},
 	{"creat", 85, absent},
 	{"create_module", 174, absent},
 	{"delete_module", 176, 106},

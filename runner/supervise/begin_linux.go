@@ -43,6 +43,9 @@ type server struct {
 	calls    map[int32]shape
 	listened atomic.Bool // ListenerPath was opened
 
+	counting atomic.Bool // the stub has measured; what comes is the job's
+	attempts tally
+
 	stopping atomic.Bool
 	working  sync.WaitGroup
 	threads  [workers]atomic.Int32 // ids of the threads that wait for calls
@@ -57,7 +60,7 @@ func begin(o order, pidfd int, cfg Config) (*server, answer) {
 		return nil, answer{Problem: problemListener, Detail: err.Error()}
 	}
 	s := &server{listener: listener, bases: map[string]bool{}, texts: map[string]int{}, above: map[fileID]string{},
-		calls: shapes(seccomp.Arch(runtime.GOARCH)), failed: make(chan error, workers)}
+		calls: shapes(seccomp.Arch(runtime.GOARCH)), attempts: newTally(), failed: make(chan error, workers)}
 	s.root, err = unix.Open(fmt.Sprintf("/proc/%d/root", o.PID), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, answer{Problem: problemOther, Detail: fmt.Sprintf("open the sandbox's root: %v", err)}

@@ -73,7 +73,7 @@ func serveRun(o order, fds []int) error {
 	s, a := begin(o, fds[0], cfg)
 	unix.Close(fds[0])
 	if s == nil {
-		return errors.Join(send(a), waitEnd())
+		return errors.Join(send(a), waitEnd(), errors.New("the run did not begin"))
 	}
 	s.answerCalls()
 	if err := send(answer{Ready: true}); err != nil {
@@ -151,9 +151,6 @@ func readOrder() (order, []int, error) {
 
 // maxRights is how many descriptors travel beside an order.
 const maxRights = 2
-
-// tell sends an event. Where nobody is left to hear it, the process ends soon.
-func tell(e Event) { send(answer{Event: &e}) }
 
 func send(a answer) error {
 	body, err := json.Marshal(a)

@@ -1,6 +1,7 @@
 package supervise
 
 import (
+	"path"
 	"strings"
 
 	"golang.org/x/sys/unix"
@@ -14,17 +15,23 @@ import (
 type shape struct {
 	dir, path, flags int
 	exec             bool
+	told             string       // name of a call that is refused and told, "" for others
+	wish             seccomp.Wish // what it wants
 }
 
 func shapes(a seccomp.Arch) map[int32]shape {
 	all := map[int32]shape{}
-	for name, s := range map[string]shape{
-		"open": {-1, 0, 1, false}, "openat": {0, 1, 2, false},
-		"execve": {-1, 0, -1, true}, "execveat": {0, 1, 4, true},
-	} {
+	add := func(name string, s shape) {
 		if nr, err := a.Number(name); err == nil {
 			all[int32(nr)] = s
 		}
+	}
+	add("open", shape{dir: -1, path: 0, flags: 1})
+	add("openat", shape{dir: 0, path: 1, flags: 2})
+	add("execve", shape{dir: -1, path: 0, flags: -1, exec: true})
+	add("execveat", shape{dir: 0, path: 1, flags: 4, exec: true})
+	for _, name := range seccomp.ToldCalls() {
+		add(name, shape{told: name, wish: seccomp.WishOf(name)})
 	}
 	return all
 }
@@ -37,6 +44,9 @@ type call struct {
 	flags uint64
 	exec  bool
 }
+
+// terminal is what programs open to ask whoever started them.
+const terminal = "/dev/tty"
 
 // verdict is what becomes of a call. The zero value lets it go on.
 type verdict struct {
@@ -53,6 +63,9 @@ func (s *server) judge(n *notification) verdict {
 	if !known {
 		return refuse(unix.ENOSYS) // the filter asks for no other
 	}
+	if shape.told != "" {
+		return s.judgeWish(n, shape)
+	}
 	c := call{pid: int(n.pid), dir: unix.AT_FDCWD, exec: shape.exec}
 	var errno unix.Errno
 	if c.path, errno = readString(c.pid, n.args[shape.path]); errno != 0 {
@@ -67,15 +80,24 @@ func (s *server) judge(n *notification) verdict {
 	if c.exec {
 		return s.judgeExec(n.id, c)
 	}
-	return s.judgeOpen(n.id, c)
+	return s.judgeOpen(n, c)
 }
 
 // judgeOpen gives the approved bytes to whoever opens a bound name. Whoever would
 // write hears what the read-only mount over it says, which asks for the mode of
 // the file first.
-func (s *server) judgeOpen(id uint64, c call) verdict {
-	if c.path == runner.ListenerPath && !s.listened.Swap(true) {
+func (s *server) judgeOpen(n *notification, c call) verdict {
+	switch {
+	case c.path == runner.MeasuredPath:
+		s.counting.Store(true)
+		return refuse(runner.MeasuredErr)
+	case c.path == runner.ListenerPath && len(s.held) > 0 && !s.listened.Swap(true):
 		return verdict{give: true, flags: c.flags}
+	case path.Clean(c.path) == terminal:
+		s.tell(expectedBy(builtinTerminals, Event{Code: jobspec.CodeAskTTY, Target: terminal, Count: 1}, n, [3]uint64{c.flags}))
+		return refuse(unix.ENXIO) // as the kernel says to whoever has none
+	case len(s.held) == 0 || c.flags&unix.O_ACCMODE == unix.O_WRONLY:
+		return verdict{} // no bytes of a bound name are read
 	}
 	f := s.find(c, c.flags&unix.O_NOFOLLOW == 0)
 	switch {
@@ -83,7 +105,7 @@ func (s *server) judgeOpen(id uint64, c call) verdict {
 		return verdict{} // it is to be made
 	case f.name < 0:
 		return refuse(f.errno) // or none: it goes on
-	case !s.valid(id):
+	case !s.valid(n.id):
 		return refuse(unix.EINTR) // nobody hears it
 	case c.flags&unix.O_TRUNC != 0:
 		return refuse(unix.EROFS)
@@ -100,6 +122,10 @@ func (s *server) judgeOpen(id uint64, c call) verdict {
 // The kernel asks nobody about the interpreter that a script's first line names,
 // so it is looked at here, too.
 func (s *server) judgeExec(id uint64, c call) verdict {
+	s.lookAtBits(c)
+	if len(s.held) == 0 {
+		return verdict{}
+	}
 	f := s.target(c)
 	for range runner.ShebangDepth + 1 {
 		if f.name < 0 {
@@ -134,7 +160,7 @@ func (s *server) target(c call) found {
 // drifted refuses an execve and tells of it, unless nobody hears the answer.
 func (s *server) drifted(id uint64, h held) verdict {
 	if s.valid(id) {
-		tell(Event{Code: jobspec.CodeDriftScript, Target: h.path, Count: 1})
+		s.tell(Event{Code: jobspec.CodeDriftScript, Target: h.path, Count: 1})
 	}
 	return refuse(unix.EACCES)
 }

@@ -17,6 +17,7 @@ func (s *server) answerCalls() {
 			}
 		})
 	}
+	go s.attempts.pass(func(e Event) error { return send(answer{Event: &e}) })
 }
 
 // How long workers get to end, and how often they are called.
@@ -44,6 +45,7 @@ func (s *server) stop() error {
 		}
 		select {
 		case <-over:
+			s.attempts.end()
 			return nil
 		case <-time.After(stopTime / stopSteps):
 		}

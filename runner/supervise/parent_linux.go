@@ -26,6 +26,7 @@ type Helper struct {
 	conn *net.UnixConn
 	once sync.Once
 	run  *session // nil between runs
+	bad  bool     // it did not begin a run, or did not end one
 }
 
 // session is the parent's side of one run.
@@ -61,6 +62,17 @@ func Start(spawn Spawn) (*Helper, error) {
 // goroutine, for what the job tried and was stopped at. Take may be called once
 // for each run, and again only after Finish.
 func (h *Helper) Take(pid, pidfd int, cfg Config, until time.Time, told func(Event)) error {
+	h.bad = true
+	if err := h.begin(pid, pidfd, cfg, until); err != nil {
+		return err
+	}
+	h.bad = false
+	h.run = &session{gone: make(chan struct{}), over: make(chan struct{})}
+	go h.listen(h.run, told)
+	return nil
+}
+
+func (h *Helper) begin(pid, pidfd int, cfg Config, until time.Time) error {
 	text, err := json.Marshal(cfg)
 	if err != nil {
 		return fmt.Errorf("order the supervisor: %w", err)
@@ -89,8 +101,6 @@ func (h *Helper) Take(pid, pidfd int, cfg Config, until time.Time, told func(Eve
 	if err := h.conn.SetDeadline(time.Time{}); err != nil {
 		return fmt.Errorf("hear the supervisor: %w", err)
 	}
-	h.run = &session{gone: make(chan struct{}), over: make(chan struct{})}
-	go h.listen(h.run, told)
 	return nil
 }
 
@@ -140,9 +150,13 @@ func (h *Helper) listen(s *session, told func(Event)) {
 	}
 }
 
-// Gone is closed when the child is gone or says no more while its run goes on. It
-// may be called after Take has succeeded.
+// Gone is closed when the child is gone or says no more while its run goes on,
+// and Over when it says no more of the run for whatever reason. Both may be called
+// after Take has succeeded and before Finish.
 func (h *Helper) Gone() <-chan struct{} { return h.run.gone }
+
+// Over is described with Gone.
+func (h *Helper) Over() <-chan struct{} { return h.run.over }
 
 // finishTime is how long a child may take to tell the rest of a run.
 const finishTime = 2 * time.Second
@@ -152,9 +166,10 @@ const finishTime = 2 * time.Second
 // another one; a child that does not answer cannot.
 func (h *Helper) Finish() bool {
 	if h.run == nil {
-		return true // it was given none
+		return !h.bad // it was given none
 	}
 	s := h.run
+	h.bad = true
 	h.conn.SetDeadline(time.Now().Add(finishTime)) // a socket can have one
 	if err := h.order(order{End: true}); err != nil {
 		return false
@@ -162,7 +177,7 @@ func (h *Helper) Finish() bool {
 	<-s.over
 	h.conn.SetDeadline(time.Time{})
 	if s.well {
-		h.run = nil
+		h.run, h.bad = nil, false
 	}
 	return s.well
 }

@@ -92,3 +92,6 @@ func (p *Pool) Take() (*Lease, error) {
 	}
 	return nil, ErrNone
 }
+
+// In reports whether a uid is one of the range.
+func In(uid int) bool { return uid >= First && uid <= Last }

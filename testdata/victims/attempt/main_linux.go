@@ -18,7 +18,7 @@ func main() {
 	runtime.LockOSThread()
 	open := openFiles() // before anything of ours opens more
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: attempt fds | kernel | write PATH... | read PATH... | setid DIR | escape DIR")
+		fmt.Fprintln(os.Stderr, "usage: attempt fds | kernel | write PATH... | read PATH... | setid DIR | escape DIR | flood COUNT | targets COUNT")
 		os.Exit(2)
 	}
 	args := os.Args[2:]
@@ -33,6 +33,10 @@ func main() {
 		each(args, read)
 	case "setid":
 		setID(args[0])
+	case "flood":
+		flood(args[0])
+	case "targets":
+		targets(args[0])
 	case "escape":
 		escape(args[0])
 	default:
