@@ -7,6 +7,8 @@ import (
 	"runtime"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/supervise"
@@ -46,6 +48,8 @@ func (r *run) handOver(initPID int, until time.Time) error {
 	err = r.helper.Take(pid, payload, supervise.Config{Names: r.p.Names}, until, r.note)
 	var no *supervise.Error
 	switch {
+	case err != nil && r.initIsGone():
+		return fmt.Errorf("the sandbox ended while its listener was taken: %w", err)
 	case errors.As(err, &no) && no.Moved:
 		return refusal(jobspec.CodeDriftExecPath, no.Target, "%s; the name was moved while the sandbox was built, and nothing was started", no.Detail)
 	case errors.As(err, &no) && no.Listener:
@@ -59,6 +63,12 @@ func (r *run) handOver(initPID int, until time.Time) error {
 		return fmt.Errorf("go on after the listener was taken: %w", err)
 	}
 	return nil
+}
+
+// initIsGone reports whether the sandbox was ended, by the service for one.
+func (r *run) initIsGone() bool {
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(r.init), Events: unix.POLLIN}}, 0)
+	return err == nil && n == 1
 }
 
 // note notes what the supervisor refused, and ends the run where the rules say so.
