@@ -26,7 +26,10 @@ const (
 // be moved between directories at all.
 const LandlockFloor = 2
 
-// landlockNewest is the newest ABI whose rights are used here.
+// landlockNewest is the newest ABI whose rights are used here. What ABI 7 adds are
+// flags for the audit log; without them the kernel logs the refusals of the
+// stub's own program alone and none after its execve (landlock_restrict_self(2)),
+// so a job can neither flood that log nor do anything else by being refused.
 const landlockNewest = 6
 
 // handled are the file rights that an ABI knows: all of them are denied unless

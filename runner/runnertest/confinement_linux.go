@@ -5,9 +5,11 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
 )
 
 // confinementCases say what a job cannot do to the host.
@@ -177,7 +179,8 @@ func processLimit(l *Lab) error {
 	if err != nil {
 		return err
 	}
-	if !strings.Contains(r.Err, "fork") {
+	ended := slices.ContainsFunc(r.End.Reasons, func(x record.Reason) bool { return x.Code == jobspec.CodeLimitPIDs })
+	if !ended && !strings.Contains(r.Err, "fork") { // the kill may come before the shell has said so
 		return fmt.Errorf("40 processes were made: %s, %q", r.End.Outcome, r.Err)
 	}
 	return nil

@@ -3,6 +3,7 @@ package runnertest
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/sbxcron/sbxcron/runner"
@@ -23,13 +24,17 @@ func (m *Missing) Error() string { return m.Tool + " is not installed" }
 
 // Run runs every case against backends that open makes. TestMain must call
 // pin.ChildMain and supervise.ChildMain first.
-func Run(t *testing.T, open func() runner.Backend) {
+func Run(t *testing.T, open func() runner.Backend) { RunCases(t, open, Cases()) }
+
+// RunCases runs some of the cases, for a backend under a condition that others
+// have nothing to do with.
+func RunCases(t *testing.T, open func() runner.Backend, cases []Case) {
 	b := open()
 	shop, err := newShop(t)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range Cases() {
+	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
 			lab, err := shop.lab(t, b)
 			if err != nil {
@@ -55,6 +60,12 @@ func Cases() []Case {
 		all = append(all, part...)
 	}
 	return all
+}
+
+// Confinement are the cases about what a job cannot reach or change, with those
+// of known ways out.
+func Confinement() []Case {
+	return slices.Concat(viewCases(), confinementCases(), fileCases(), escapeCases())
 }
 
 // firstError runs checks until one fails.
