@@ -242,6 +242,7 @@ const (
 	CodeLimitOutput        Code = "limit_output"
 	CodeLimitFsize         Code = "limit_fsize"
 	CodeLimitCPU           Code = "limit_cpu"
+	CodeLimitWorkspace     Code = "limit_workspace"
 	CodeLimitConnections   Code = "limit_connections"
 	CodeLimitNetBytes      Code = "limit_net_bytes"
 )

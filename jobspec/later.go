@@ -19,7 +19,6 @@ func laterTable() []laterField {
 		{"overlap queue", func(op *Op) bool { return op.Spec.Schedule.Overlap == "queue" }},
 		{"overlap replace", func(op *Op) bool { return op.Spec.Schedule.Overlap == "replace" }},
 		{"retries", func(op *Op) bool { return op.Spec.Schedule.Retries != 0 }},
-		{"limits.workspace_growth", func(op *Op) bool { return op.Spec.Limits.WorkspaceGrowthBytes != 0 }},
 		{"backend.any_of other than bwrap and landlock", otherBackend},
 		{"backend.devices", func(op *Op) bool { return len(op.Spec.Backend.Devices) > 0 }},
 		{"backend.image", func(op *Op) bool { return op.Spec.Backend.Image != "" }},

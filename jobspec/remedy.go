@@ -208,6 +208,7 @@ var codeFacts = map[Code]codeFact{
 	CodeLimitOutput:        {ClassDenied, "let the job print less, or raise limits.output"},
 	CodeLimitFsize:         {ClassDenied, "let the job write smaller files, or raise limits.file_size"},
 	CodeLimitCPU:           {ClassDenied, "let the job compute less, or raise limits.cpus"},
+	CodeLimitWorkspace:     {ClassDenied, "let the job write less, or raise limits.workspace_growth; what it wrote is still there"},
 	CodeLimitConnections:   {ClassDenied, "let the job connect less often, or raise limits.connections"},
 	CodeLimitNetBytes:      {ClassDenied, "let the job transfer less, or raise limits.bytes"},
 

@@ -79,6 +79,7 @@ const (
 // watchLimits ends a run that has used up what it may have. The kernel has
 // refused already; what is left of such a job only burns time.
 func (r *run) watchLimits() {
+	defer r.watchers.Done()
 	for pause := firstLook; ; pause = min(2*pause, lastLook) {
 		select {
 		case <-r.ended:
@@ -132,6 +133,8 @@ func (r *run) limitReason(why jobspec.Code) record.Reason {
 		return record.Reason{Code: why, Target: fmt.Sprintf("%d bytes", l.FileSizeBytes)}
 	case jobspec.CodeLimitCPU:
 		return record.Reason{Code: why, Target: fmt.Sprintf("%d percent", l.CPUPercent), Detail: fmt.Sprintf("a process used %d s of processor time, as much as the whole job may", l.TimeoutSeconds*l.CPUPercent/100)}
+	case jobspec.CodeLimitWorkspace:
+		return record.Reason{Code: why, Target: fmt.Sprintf("%d bytes", l.WorkspaceGrowthBytes), Detail: fmt.Sprintf("what it may write to grew by %d bytes", r.grown.Load())}
 	case jobspec.CodeLimitOutput:
 		return record.Reason{Code: why, Target: fmt.Sprintf("%d bytes", floodBytes(l.OutputBytes)), Detail: "a stream brought more than is ever read; only limits.output of it would have been kept"}
 	}

@@ -159,6 +159,10 @@ func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) erro
 	if err := r.watchGuards(guards); err != nil {
 		return err
 	}
+	r.began = time.Now()
+	if err := r.measureBefore(); err != nil {
+		return err
+	}
 	return errors.Join(ctx.Err(), r.pipes.status.SetReadDeadline(time.Time{}), r.pipes.json.SetReadDeadline(time.Time{}))
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -36,7 +37,12 @@ type run struct {
 	watched  []watchedDir
 	helper   *supervise.Lent // nil once it was given back
 	leaf     *cgroup.Leaf
-	events   cgroup.Events // when the tree was gone
+	events   cgroup.Events  // when the tree was gone
+	watchers sync.WaitGroup // of limits, until the tree is gone
+	began    time.Time      // before anything of the job could run
+	grows    bool           // limits.workspace_growth is watched
+	before   int64          // what the writable folders took when the run began
+	grown    atomic.Int64   // how much more it was at the last count
 
 	channel    *channel.Channel
 	denials    *runner.Denials
@@ -187,7 +193,9 @@ func (r *run) Release() (runner.Process, error) {
 	go r.watchExec()
 	go r.watchEnd()
 	go r.watchEvents()
+	r.watchers.Add(2)
 	go r.watchLimits()
+	go r.watchGrowth()
 	return r, nil
 }
 

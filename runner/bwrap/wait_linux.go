@@ -23,6 +23,7 @@ func (r *run) Wait() record.End {
 	<-r.ended
 	<-r.execDone
 	<-r.eventsDone
+	r.watchers.Wait()
 	r.timer.Stop()
 	end := record.End{StartedAt: r.started, EndedAt: r.b.now()}
 	limit := time.Now().Add(drainTime)
@@ -99,9 +100,11 @@ func (r *run) classify(end *record.End) {
 	default:
 		end.Outcome = record.OutcomeFailed
 	}
+	r.reportGrowth(end)
 	r.reportResult(end)
 	r.reportEvents(end)
 	r.reportCreated(end)
+	r.reportLeft(end)
 }
 
 // exitStatus finds the payload's exit code or signal. Newer kernels (6.15) tell

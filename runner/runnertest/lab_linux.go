@@ -121,6 +121,7 @@ type Job struct {
 	state     string   // path of a folder on the host, "" for none
 	files     []string // bound, relative to the cwd or absolute
 	limits    func(*jobspec.Limits)
+	weaker    []string
 
 	credentials []jobspec.Credential
 	values      map[string]string // of the credentials, by name
@@ -163,7 +164,7 @@ func (l *Lab) plan(j Job) (p *runner.Plan, out *kept, done func(), err error) {
 	spec := &jobspec.Spec{
 		Bound: bound,
 		Cwd:   jobspec.Place{Path: j.cwd}, Read: j.read, Write: j.write, Deny: j.deny, Env: j.env, Stdin: j.stdin, MayCreate: j.mayCreate, Denials: j.denials, Result: j.result,
-		Git: j.git, Bind: j.bind, StateDir: j.state != "", Credentials: j.credentials,
+		Git: j.git, Bind: j.bind, StateDir: j.state != "", Weaker: j.weaker, Credentials: j.credentials,
 		Schedule: jobspec.Schedule{Timezone: "Europe/Berlin"},
 		Limits: jobspec.Limits{TimeoutSeconds: 30, GraceSeconds: 1, FileSizeBytes: 64 << 20, OpenFiles: 256, PIDs: 128, TmpBytes: 16 << 20,
 			OutputBytes: 64 << 10},
