@@ -45,12 +45,11 @@ func New(values []Value) *Set {
 }
 
 // texts are what is looked for: the value without the line end that files have,
-// each of its lines, and what in a line is known to be the secret.
+// and each of its lines.
 func texts(value []byte) [][]byte {
 	all := [][]byte{Core(value)}
 	for line := range bytes.SplitSeq(value, []byte("\n")) {
-		line = bytes.TrimSpace(line)
-		all = append(append(all, line), fields(line)...)
+		all = append(all, bytes.TrimSpace(line))
 	}
 	kept := all[:0]
 	for _, t := range all {

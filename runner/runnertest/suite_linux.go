@@ -56,7 +56,7 @@ func RunCases(t *testing.T, open func() runner.Backend, cases []Case) {
 func Cases() []Case {
 	var all []Case
 	for _, part := range [][]Case{viewCases(), confinementCases(), fileCases(), openingCases(), lifeCases(), byteCases(), nameCases(), detourCases(), scriptCases(), programCases(), escapeCases(), denialCases(), credentialCases(),
-		ordinaryCases(), toldCases(), limitCases(), leftCases()} {
+		ordinaryCases(), toldCases(), limitCases(), leftCases(), attemptCases()} {
 		all = append(all, part...)
 	}
 	return all
