@@ -13,6 +13,8 @@ type gatherer struct {
 	table mounts
 	known map[string]jobspec.Location
 	all   []jobspec.Sensitive
+
+	witness *gathered // what the list stands on, nil where nobody keeps it
 }
 
 func newGatherer() (*gatherer, error) {
@@ -20,7 +22,11 @@ func newGatherer() (*gatherer, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &gatherer{table: table, known: make(map[string]jobspec.Location)}, nil
+	return gathererOf(table), nil
+}
+
+func gathererOf(table mounts) *gatherer {
+	return &gatherer{table: table, known: make(map[string]jobspec.Location)}
 }
 
 // each adds paths under one description. A relative path belongs to nobody and
@@ -47,6 +53,9 @@ func (g *gatherer) where(path string) jobspec.Location {
 	}
 	ok := false
 	if path == "/" || up.Self != (jobspec.FileID{}) { // nothing lies in a folder that is not there
+		if path != "/" {
+			g.note(path) // before the look: what changes between the two shows at the next one
+		}
 		w, ok = g.find(path)
 	}
 	if !ok && path != "/" {
@@ -61,7 +70,11 @@ func (g *gatherer) find(path string) (jobspec.Location, bool) {
 	if _, err := os.Lstat(path); err != nil {
 		return jobspec.Location{}, false
 	}
-	w, err := locate(path, g.table)
+	noted := g.noteLink(path)
+	w, real, err := locate(path, g.table)
+	if err != nil || real != noted {
+		g.witness = nil // it is there and cannot be told: ask again each time
+	}
 	return w, err == nil
 }
 

@@ -164,5 +164,6 @@ func located(path string) (jobspec.Location, error) {
 	if err != nil {
 		return jobspec.Location{}, err
 	}
-	return locate(path, table)
+	where, _, err := locate(path, table)
+	return where, err
 }

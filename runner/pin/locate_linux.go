@@ -12,22 +12,21 @@ import (
 )
 
 // locate says where a path lies, with the rights of this process. It follows
-// symbolic links first: what is looked for is the place, not its name.
-func locate(path string, table mounts) (jobspec.Location, error) {
-	real, err := filepath.EvalSymlinks(path)
-	if err != nil {
-		return jobspec.Location{}, err
+// symbolic links first, and says where they lead: what is looked for is the place,
+// not its name.
+func locate(path string, table mounts) (where jobspec.Location, real string, err error) {
+	if real, err = filepath.EvalSymlinks(path); err != nil {
+		return jobspec.Location{}, "", err
 	}
 	c, err := walk(real)
 	if err != nil {
-		return jobspec.Location{}, &os.PathError{Op: "locate", Path: path, Err: err}
+		return jobspec.Location{}, "", &os.PathError{Op: "locate", Path: path, Err: err}
 	}
 	defer c.close()
-	where, err := c.location(real, table)
-	if err != nil {
-		return jobspec.Location{}, &os.PathError{Op: "locate", Path: path, Err: err}
+	if where, err = c.location(real, table); err != nil {
+		return jobspec.Location{}, "", &os.PathError{Op: "locate", Path: path, Err: err}
 	}
-	return where, nil
+	return where, real, nil
 }
 
 // location is the place of a chain that was walked along path. It checks with

@@ -34,6 +34,12 @@ func (*held) adoptOrigin() {}
 // Unchanged is false on this platform.
 func (*Set) Unchanged() bool { return false }
 
+// Places gathers the sensitive places, which this platform cannot.
+type Places struct{}
+
+// Sensitive is SensitivePlaces.
+func (*Places) Sensitive(o SensitiveOptions) ([]jobspec.Sensitive, error) { return SensitivePlaces(o) }
+
 type gatherer struct{ all []jobspec.Sensitive }
 
 func newGatherer() (*gatherer, error) { return nil, errPlatform("/") }

@@ -66,6 +66,16 @@ func SensitivePlaces(o SensitiveOptions) ([]jobspec.Sensitive, error) {
 	if err != nil {
 		return nil, err
 	}
+	homes, err := readHomes(o.Passwd)
+	if err != nil {
+		return nil, err
+	}
+	collect(g, o, homes)
+	return g.all, nil
+}
+
+// collect goes through all places.
+func collect(g *gatherer, o SensitiveOptions, homes []home) {
 	g.each("CONF", allOfIt, o.Conf...)
 	g.each("STATE", allOfIt, o.State...)
 	g.each("RUN", allOfIt, o.Run...)
@@ -92,17 +102,12 @@ func SensitivePlaces(o SensitiveOptions) ([]jobspec.Sensitive, error) {
 	g.each("a signing key", alone, o.KeyFiles...)
 	g.each("the sbxcron binary", alone, o.Binary)
 	g.each("the sandbox program", alone, o.Bwrap)
-	homes, err := readHomes(o.Passwd)
-	if err != nil {
-		return nil, err
-	}
 	for _, h := range homes {
 		g.each("the home of "+h.user, alone, h.dir)
 		for _, name := range homePlaces {
 			g.each(name+" of "+h.user, allOfIt, filepath.Join(h.dir, name))
 		}
 	}
-	return g.all, nil
 }
 
 // userDirs are the runtime folders of accounts that are logged in. What cannot be

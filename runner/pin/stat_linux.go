@@ -13,6 +13,7 @@ import (
 type meta struct {
 	stamp
 	kind  jobspec.FileKind
+	typ   uint16 // S_IFMT bits
 	uid   int
 	mode  uint32 // permission, set-id and sticky bits
 	mount uint64 // mount id, the key of mountinfo
@@ -23,22 +24,28 @@ type meta struct {
 // this process up; local file systems ignore it. statx(2).
 func statFile(f *os.File) (meta, error) {
 	const flags = unix.AT_EMPTY_PATH | unix.AT_SYMLINK_NOFOLLOW | unix.AT_STATX_DONT_SYNC
-	const want = unix.STATX_BASIC_STATS | unix.STATX_MNT_ID
 	var st unix.Statx_t
-	if err := unix.Statx(int(f.Fd()), "", flags, want, &st); err != nil {
+	if err := unix.Statx(int(f.Fd()), "", flags, wanted, &st); err != nil {
 		return meta{}, fmt.Errorf("stat %q: %w", f.Name(), err)
 	}
-	if st.Mask&want != want {
+	if st.Mask&wanted != wanted {
 		return meta{}, fmt.Errorf("stat %q: the kernel gives no mount id: %w", f.Name(), unix.ENOSYS)
 	}
+	return metaOf(&st), nil
+}
+
+// wanted is what statx is asked for.
+const wanted = unix.STATX_BASIC_STATS | unix.STATX_MNT_ID
+
+func metaOf(st *unix.Statx_t) meta {
 	return meta{
 		stamp: stamp{
 			id:    jobspec.FileID{Dev: unix.Mkdev(st.Dev_major, st.Dev_minor), Ino: st.Ino},
 			size:  int64(st.Size),
 			mtime: nanos(st.Mtime), ctime: nanos(st.Ctime),
 		},
-		kind: kindOf(st.Mode), uid: int(st.Uid), mode: uint32(st.Mode) & 0o7777, mount: st.Mnt_id,
-	}, nil
+		kind: kindOf(st.Mode), typ: st.Mode & unix.S_IFMT, uid: int(st.Uid), mode: uint32(st.Mode) & 0o7777, mount: st.Mnt_id,
+	}
 }
 
 func nanos(t unix.StatxTimestamp) int64 { return t.Sec*1e9 + int64(t.Nsec) }

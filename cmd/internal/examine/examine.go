@@ -30,6 +30,7 @@ type Examiner struct {
 	Site    config.Site
 	Sandbox Prober
 	Cache   *pin.Cache
+	Places  *pin.Places      // remembers where sensitive places lie; nil remembers nothing
 	Bwrap   string           // the sandbox program, a place that no job gets
 	Binary  string           // our own
 	Now     func() time.Time // effective time
@@ -244,7 +245,7 @@ func (x *Examiner) StateFolder(name string, a pin.Account) statedir.Folder {
 // ones of the system, and the host's.
 func (x *Examiner) sensitive() ([]jobspec.Sensitive, error) {
 	system := config.System()
-	return pin.SensitivePlaces(pin.SensitiveOptions{
+	return x.Places.Sensitive(pin.SensitiveOptions{
 		Conf:     []string{x.Site.Conf, system.Conf},
 		State:    []string{x.Site.State, system.State, x.Site.JobsState(), system.JobsState()},
 		Run:      []string{x.Site.Run, system.Run},
