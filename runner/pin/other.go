@@ -34,6 +34,12 @@ func (*held) adoptOrigin() {}
 // Unchanged is false on this platform.
 func (*Set) Unchanged() bool { return false }
 
+// Openers keeps nothing on this platform.
+type Openers struct{}
+
+// Close does nothing on this platform.
+func (*Openers) Close() error { return nil }
+
 // Places gathers the sensitive places, which this platform cannot.
 type Places struct{}
 

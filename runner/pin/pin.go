@@ -31,8 +31,9 @@ type Account struct {
 
 // Options tune Open. The zero value is right for most callers.
 type Options struct {
-	MaxBytes int64  // cap on a bound file, and on all copies of one call together; 0 means MaxSealed
-	Cache    *Cache // digests of files that only root can change; nil means none
+	MaxBytes int64    // cap on a bound file, and on all copies of one call together; 0 means MaxSealed
+	Cache    *Cache   // digests of files that only root can change; nil means none
+	Openers  *Openers // keeps the children of accounts with Drop; nil starts one a call
 
 	trace func(stage) // tests count what happens between the steps
 }

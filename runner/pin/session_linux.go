@@ -54,6 +54,9 @@ func newOpener(ctx context.Context, acct Account, table mounts, o Options) (open
 	if err := acct.check(os.Geteuid()); err != nil {
 		return nil, err
 	}
+	if acct.Drop && o.Openers != nil {
+		return o.Openers.lend(ctx, acct)
+	}
 	if acct.Drop {
 		return startSession(ctx, acct)
 	}

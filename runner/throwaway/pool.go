@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 )
 
 // The range, both ends included (systemd's UIDS-GIDS document, "dynamic").
@@ -29,9 +30,19 @@ type Sources struct {
 type Pool struct {
 	from Sources
 	mu   sync.Mutex
-	next int // offset of the first candidate
-	live map[int]bool
+	next int          // offset of the first candidate
+	live map[int]bool // lent, or looked for ahead
+
+	ready []int     // found free by one look at all processes, and nobody else's since
+	look  time.Time // when that was
 }
+
+// One look at all processes, which costs a few milliseconds, finds so many uids,
+// and is good for so long.
+const (
+	batch   = 8
+	lookFor = 10 * time.Minute
+)
 
 // New makes a pool. It looks for free uids beginning at a place that start
 // picks: any number will do, and one that differs from start to start of the
@@ -76,21 +87,68 @@ func (l *Lease) Release() {
 func (p *Pool) Take() (*Lease, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	taken, err := p.from.taken()
+	uid, err := p.take()
 	if err != nil {
 		return nil, fmt.Errorf("find a throw-away uid: %w", err)
 	}
+	return &Lease{pool: p, uid: uid}, nil
+}
+
+// take gives a uid that was found ahead, unless an account or a process has it by
+// now, else looks for more.
+func (p *Pool) take() (int, error) {
+	named, err := p.from.named()
+	if err != nil {
+		return 0, err
+	}
+	if age := time.Since(p.look); age < 0 || age > lookFor {
+		p.forget()
+	}
+	for range 2 {
+		for len(p.ready) > 0 {
+			uid := p.ready[0]
+			p.ready = p.ready[1:]
+			if !named[uid] && !p.from.runs(uid) {
+				return uid, nil
+			}
+			delete(p.live, uid)
+		}
+		if err := p.find(named); err != nil {
+			return 0, err
+		}
+	}
+	return 0, ErrNone
+}
+
+// forget gives back what was found ahead.
+func (p *Pool) forget() {
+	for _, uid := range p.ready {
+		delete(p.live, uid)
+	}
+	p.ready = nil
+}
+
+// find looks at every process and keeps the next uids that nobody has.
+func (p *Pool) find(named map[int]bool) error {
+	running := map[int]bool{}
+	if err := fromProcesses(running, p.from.Proc); err != nil {
+		return err
+	}
+	p.look = time.Now()
+	from := p.next
 	for i := range count {
-		at := (p.next + i) % count
+		at := (from + i) % count
 		uid := First + at
-		if taken[uid] || p.live[uid] {
+		if named[uid] || running[uid] || p.live[uid] {
 			continue
 		}
 		p.next = (at + 1) % count
 		p.live[uid] = true
-		return &Lease{pool: p, uid: uid}, nil
+		if p.ready = append(p.ready, uid); len(p.ready) == batch {
+			break
+		}
 	}
-	return nil, ErrNone
+	return nil
 }
 
 // In reports whether a uid is one of the range.

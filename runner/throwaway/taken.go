@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// taken collects every id that anybody uses.
-func (s Sources) taken() (map[int]bool, error) {
+// named collects every id that the accounts of the machine have.
+func (s Sources) named() (map[int]bool, error) {
 	all := make(map[int]bool)
 	for _, file := range []string{s.Passwd, s.Group} {
 		if err := fromAccounts(all, file); err != nil {
@@ -20,9 +20,6 @@ func (s Sources) taken() (map[int]bool, error) {
 		}
 	}
 	if err := fromNames(all, s.Systemd); err != nil {
-		return nil, err
-	}
-	if err := fromProcesses(all, s.Proc); err != nil {
 		return nil, err
 	}
 	return all, nil

@@ -97,6 +97,7 @@ type daemon struct {
 	svc      *Service
 	sandbox  Sandbox
 	outputs  *store.Outputs
+	openers  pin.Openers
 	sched    *scheduler.Scheduler
 }
 
@@ -105,7 +106,7 @@ func (d *daemon) open() error {
 	if err != nil {
 		return fmt.Errorf("find own program: %w", err)
 	}
-	x := &examine.Examiner{Site: d.Site, Cache: pin.NewCache(d.Parts.Clock.Now), Places: &pin.Places{}, Bwrap: bwrap.Program, Binary: binary}
+	x := &examine.Examiner{Site: d.Site, Cache: pin.NewCache(d.Parts.Clock.Now), Places: &pin.Places{}, Openers: &d.openers, Bwrap: bwrap.Program, Binary: binary}
 	d.outputs = store.NewOutputs(d.Site.Dirs, rand.Reader)
 	locked := func() error { // before that RUN may be another service's, whose runs need it
 		s, err := d.Parts.Backend(d.Site.Run, d.Parts.Clock.Now)
@@ -146,7 +147,13 @@ func (d *daemon) openScheduler() error {
 		d.svc.why = err
 		return nil
 	}
-	p := ports{e: d.svc.Engine, backend: d.sandbox, host: d.sandbox.Host(), outputs: d.outputs, uids: throwaway.New(throwaway.Sources{}, startingPoint())}
+	uids := throwaway.New(throwaway.Sources{}, startingPoint())
+	if d.Site.System() {
+		if guest, err := uids.Take(); err == nil { // else each run opens its files with its own uid
+			d.svc.Examiner.Guest = guest.UID()
+		}
+	}
+	p := ports{e: d.svc.Engine, backend: d.sandbox, host: d.sandbox.Host(), outputs: d.outputs, uids: uids}
 	clock := effectiveClock{d.Parts.Clock, d.svc.Engine}
 	host, err := store.ReadHost(d.Site.Dirs)
 	if err != nil {
@@ -307,6 +314,7 @@ func (d *daemon) rights() rights {
 
 func (d *daemon) close() error {
 	var all []error
+	_ = d.openers.Close() // never fails
 	if d.sandbox != nil { // first, while the lock is held: it takes its folder in RUN away
 		all = append(all, d.sandbox.Close())
 	}

@@ -30,10 +30,15 @@ type Examiner struct {
 	Site    config.Site
 	Sandbox Prober
 	Cache   *pin.Cache
-	Places  *pin.Places      // remembers where sensitive places lie; nil remembers nothing
-	Bwrap   string           // the sandbox program, a place that no job gets
-	Binary  string           // our own
-	Now     func() time.Time // effective time
+	Openers *pin.Openers // keeps the processes that open paths; nil starts one a look
+	// Guest stands in for the throw-away uids of system mode where paths are opened:
+	// none of them owns anything, so all have the same rights. It is lent to no run.
+	// 0: each opens for itself.
+	Guest  int
+	Places *pin.Places      // remembers where sensitive places lie; nil remembers nothing
+	Bwrap  string           // the sandbox program, a place that no job gets
+	Binary string           // our own
+	Now    func() time.Time // effective time
 }
 
 // Examination is what was found about one op, and the decision. Close releases
@@ -169,7 +174,7 @@ func (x *Examiner) open(ctx context.Context, e *Examination, phase jobspec.Phase
 		e.Input.Paths = unreachable(e.Op.Spec) // Decide refuses run_as 0; nothing is opened for it
 		return nil
 	}
-	if e.Pins, err = pin.Open(ctx, e.Account, Requests(e.Op.Spec), pin.Options{Cache: x.Cache}); err != nil {
+	if e.Pins, err = pin.Open(ctx, x.opening(e), Requests(e.Op.Spec), pin.Options{Cache: x.Cache, Openers: x.Openers}); err != nil {
 		return fmt.Errorf("open the paths of job %q: %w", e.Op.Job, err)
 	}
 	if err := x.openState(e, phase, state); err != nil {
@@ -182,6 +187,15 @@ func (x *Examiner) open(ctx context.Context, e *Examination, phase jobspec.Phase
 		return err
 	}
 	return nil
+}
+
+// opening is whose rights open the paths: the account's, or those of the guest
+// where the run has a uid of its own.
+func (x *Examiner) opening(e *Examination) pin.Account {
+	if x.Guest > 0 && e.Account.Drop && e.Op.Spec.RunAs.IsZero() {
+		return pin.Account{UID: x.Guest, GID: x.Guest, Drop: true}
+	}
+	return e.Account
 }
 
 func unreachable(s *jobspec.Spec) []jobspec.Observation {
