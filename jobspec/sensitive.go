@@ -11,16 +11,16 @@ func CheckPlace(o Observation, places []Sensitive, writing bool) (hit Sensitive,
 	if o.Places.Self == (FileID{}) || o.Real == "" {
 		return Sensitive{What: "a place that could not be told"}, "is", false
 	}
-	for _, s := range places {
-		if relation := reaches(o, s, writing); relation != "" {
-			return s, relation, false
+	for i := range places { // hundreds, for each path of each trigger: nothing is copied
+		if relation := reaches(&o, &places[i], writing); relation != "" {
+			return places[i], relation, false
 		}
 	}
 	return Sensitive{}, "", true
 }
 
 // reaches says how o is in reach of s: "is", "contains", "lies below", or "".
-func reaches(o Observation, s Sensitive, writing bool) string {
+func reaches(o *Observation, s *Sensitive, writing bool) string {
 	if sameFile(o.Places.Self, s.Where.Self) || samePath(o.Places.Device, s.Where.Device) || samePath(o.Real, s.Path) {
 		return "is"
 	}
@@ -36,7 +36,7 @@ func reaches(o Observation, s Sensitive, writing bool) string {
 
 // contains also looks at what is mounted below o: a bind mount there may show
 // the place, or a folder around it.
-func contains(o Observation, s Sensitive) bool {
+func contains(o *Observation, s *Sensitive) bool {
 	if hasFile(s.Where.Ancestors, o.Places.Self) || pathBelow(s.Where.Device, o.Places.Device) || pathBelow(s.Path, o.Real) {
 		return true
 	}
@@ -49,7 +49,7 @@ func contains(o Observation, s Sensitive) bool {
 }
 
 // liesBelow also refuses a folder into which a part of the place is mounted.
-func liesBelow(o Observation, s Sensitive) bool {
+func liesBelow(o *Observation, s *Sensitive) bool {
 	if hasFile(o.Places.Ancestors, s.Where.Self) || pathBelow(o.Places.Device, s.Where.Device) || pathBelow(o.Real, s.Path) {
 		return true
 	}
@@ -78,7 +78,11 @@ func samePath(a, b string) bool {
 
 // pathBelow compares by component: /srv/w-evil does not lie below /srv/w.
 func pathBelow(p, dir string) bool {
-	return p != "" && dir != "" && !samePath(p, dir) && strings.HasPrefix(p, strings.TrimSuffix(dir, "/")+"/")
+	if p == "" || dir == "" {
+		return false
+	}
+	p, dir = strings.TrimSuffix(p, "/"), strings.TrimSuffix(dir, "/")
+	return len(p) > len(dir) && p[len(dir)] == '/' && strings.HasPrefix(p, dir)
 }
 
 // pathWithin reports whether p is dir or lies below it.

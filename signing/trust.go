@@ -38,6 +38,9 @@ type Trust struct {
 	algorithms Algorithms
 }
 
+// Digests are those of allowed_signers and of revoked_keys, as they were read.
+func (t *Trust) Digests() (allowed, revoked [sha256.Size]byte) { return t.digest, t.revDig }
+
 // ParseTrust reads allowed_signers (ssh-keygen(1), ALLOWED SIGNERS, of which a
 // strict subset is accepted) and revoked_keys (a plain list of public keys, as
 // ssh-keygen -r takes it). A missing revoked_keys, nil here, is refused: without

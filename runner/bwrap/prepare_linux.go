@@ -133,6 +133,10 @@ func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) erro
 	if err := errors.Join(r.pipes.status.SetReadDeadline(deadline), r.pipes.json.SetReadDeadline(deadline)); err != nil {
 		return err
 	}
+	// What needs no sandbox is done while bwrap builds it.
+	if err := errors.Join(r.openOutputs(), r.watchGuards(guards)); err != nil {
+		return err
+	}
 	initPID, err := r.readChild()
 	if err != nil {
 		return r.setupError(err)
@@ -152,12 +156,6 @@ func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) erro
 		if _, r.payload, err = onlyChild(initPID); err != nil {
 			return err
 		}
-	}
-	if err := r.openOutputs(); err != nil {
-		return err
-	}
-	if err := r.watchGuards(guards); err != nil {
-		return err
 	}
 	r.began = time.Now()
 	if err := r.measureBefore(); err != nil {

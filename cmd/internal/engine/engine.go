@@ -43,6 +43,7 @@ type Engine struct {
 	runs     *store.Runs
 	seen     time.Time    // highest time ever stated, see Now
 	trusted  trustDigests // the trust files last kept
+	memo     memo
 	live     Live
 	future   map[jobspec.Name]foreseen // nil until the jobs were first judged ahead
 }

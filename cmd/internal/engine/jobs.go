@@ -340,7 +340,7 @@ func (e *Engine) Current(name jobspec.Name) (Verified, error) {
 		v.Refused, v.Detail = code, detail
 		return v, verr
 	}
-	return verifyJob(chain, trust, j)
+	return verifyJob(&e.memo, chain, trust, j)
 }
 
 func notInForce(j jobspec.Job) (jobspec.Code, string) {

@@ -31,8 +31,8 @@ type Verified struct {
 // force where that is another, and verifies both against the trust files as they
 // are now. Keys are judged at the time of the op: an expired key keeps the jobs
 // it approved, a revoked one does not.
-func verifyJob(chain Entries, trust *signing.Trust, j jobspec.Job) (Verified, error) {
-	v, err := verifyEntry(chain, trust, j.SpecSeq)
+func verifyJob(m *memo, chain Entries, trust *signing.Trust, j jobspec.Job) (Verified, error) {
+	v, err := verifyEntry(m, chain, trust, j.SpecSeq)
 	if err != nil {
 		return Verified{}, err
 	}
@@ -40,7 +40,7 @@ func verifyJob(chain Entries, trust *signing.Trust, j jobspec.Job) (Verified, er
 	if v.Refused != "" || j.ForceSeq == j.SpecSeq {
 		return v, nil
 	}
-	force, err := verifyEntry(chain, trust, j.ForceSeq)
+	force, err := verifyEntry(m, chain, trust, j.ForceSeq)
 	if err != nil {
 		return Verified{}, err
 	}
@@ -50,11 +50,16 @@ func verifyJob(chain Entries, trust *signing.Trust, j jobspec.Job) (Verified, er
 	return v, nil
 }
 
-func verifyEntry(chain Entries, trust *signing.Trust, seq int64) (Verified, error) {
+// verifyEntry reads an op anew each time and holds it against its digest.
+func verifyEntry(m *memo, chain Entries, trust *signing.Trust, seq int64) (Verified, error) {
 	e, err := chain.Entry(seq)
 	if err != nil {
 		return Verified{}, err
 	}
+	return m.of(trust, e, func() (Verified, error) { return judgeEntry(trust, e) })
+}
+
+func judgeEntry(trust *signing.Trust, e store.Entry) (Verified, error) {
 	op, err := jobspec.DecodeOp(e.Op)
 	if err != nil {
 		return Verified{}, err
