@@ -75,11 +75,12 @@ func onlyBackendsThatHoldAreTaken(h *house) {
 	for _, word := range []string{"local", "none"} {
 		h.refusedFile(jobspec.CodeSbxBackendMissing, backend(word))
 	}
-	for _, word := range []string{"docker", "ssh", "landlock"} {
+	for _, word := range []string{"docker", "ssh"} {
 		if e := h.refusedFile(jobspec.CodeSpecFieldLater, backend(word)); e.Exit != 65 {
 			h.t.Errorf("%s: %+v", word, e)
 		}
 	}
+	h.refusedFile(jobspec.CodeWeakerForbidden, backend("landlock")) // only with the words that accept it
 	dir := h.script("e3", "pwd; ls -A /; ls -A /home; id -un >/dev/null; hostname 2>/dev/null || true")
 	h.add("e3", dir, "read-only", "./job.sh")
 	says := h.text(h.row("e3", "succeeded", ""))

@@ -143,7 +143,11 @@ func (w walker) everyFlag() int {
 			if !c.HasParent() && f.Name == "root" {
 				continue // another installation has no job
 			}
-			for _, word := range share(n / 2) {
+			tried := share(n / 2)
+			if c.Name() == "import-crontab" {
+				tried = words() // some of them import, whichever flags other commands have
+			}
+			for _, word := range tried {
 				n++
 				w.run(nil, flagLine(c, f, word, fmt.Sprintf("flag-%d", n), w.dir)...)
 			}
