@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // Tree is the service's part of the machine's cgroups.
@@ -34,7 +36,11 @@ func Open(folder string) *Tree {
 	}
 	for _, m := range mounts {
 		if m.v2 {
-			t.openV2(m, own[""], folder)
+			if hasClone3() {
+				t.openV2(m, own[""], folder)
+			} else {
+				t.why = append(t.why, "clone3 is not there, so no process can be made in a cgroup of version 2")
+			}
 			break // every mount of version 2 is the same tree
 		}
 	}
@@ -42,6 +48,13 @@ func Open(folder string) *Tree {
 		t.why = append(t.why, "no cgroup file system is mounted")
 	}
 	return t
+}
+
+// hasClone3 asks for a child without saying which. Sandboxes around us, such as
+// an older docker's, answer that the call does not exist.
+func hasClone3() bool {
+	_, _, errno := unix.RawSyscall(unix.SYS_CLONE3, 0, 0, 0)
+	return errno != unix.ENOSYS
 }
 
 // Held says what leaves of this tree hold.

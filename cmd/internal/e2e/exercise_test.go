@@ -60,7 +60,10 @@ ls /tmp >/dev/null && echo listed
 			argv, flags = []string{"/bin/bash", filepath.Join(dir, "job.sh")}, []string{"--tier", tier}
 		}
 		h.offer(job, flags, argv...)
-		r := h.row(job, "succeeded", "")
+		r := h.row(job, "denied", "") // its attempts are seen
+		if !strings.Contains(denials(r), "net_denied_direct AF_INET ") {
+			h.t.Errorf("%s: denials %q", tier, denials(r))
+		}
 		if says := h.text(r); says != "listed\n" || !slices.Contains(r.Layers, "seccomp") {
 			h.t.Errorf("%s: says %q, layers %v", tier, says, r.Layers)
 		}

@@ -44,13 +44,13 @@ func conditions() []condition {
 		{"no-userns", false, filtered(answer(unix.SYS_CLONE, 0, unix.CLONE_NEWUSER, unix.EPERM),
 			answer(unix.SYS_UNSHARE, 0, unix.CLONE_NEWUSER, unix.EPERM), always(unix.SYS_CLONE3, unix.ENOSYS)), feature, "user namespaces", true},
 		{"userns-limit", false, filtered(answer(unix.SYS_CLONE, 0, unix.CLONE_NEWUSER, unix.ENOSPC),
-			answer(unix.SYS_UNSHARE, 0, unix.CLONE_NEWUSER, unix.ENOSPC), always(unix.SYS_CLONE3, unix.ENOSYS)), feature, "max_user_namespaces", false},
+			answer(unix.SYS_UNSHARE, 0, unix.CLONE_NEWUSER, unix.ENOSPC), always(unix.SYS_CLONE3, unix.ENOSYS)), feature, "user namespaces", false},
 		{"no-landlock", false, filtered(always(unix.SYS_LANDLOCK_CREATE_RULESET, unix.EOPNOTSUPP)), feature, "andlock", true},
 		{"landlock-restricts-not", false, filtered(always(unix.SYS_LANDLOCK_RESTRICT_SELF, unix.EPERM)), feature, "andlock", false},
 		// A kernel that says yes and does nothing: only measuring finds it out.
 		{"false-read-only", false, filtered(answer(unix.SYS_MOUNT, 3, unix.MS_REMOUNT|unix.MS_RDONLY, 0)), probe, "doctor", true},
 		{"false-landlock", false, filtered(always(unix.SYS_LANDLOCK_RESTRICT_SELF, 0)), probe, "doctor", false},
-		{"false-seccomp", false, filtered(always(unix.SYS_SECCOMP, 0)), probe, "doctor", false},
+		{"false-seccomp", false, filtered(always(unix.SYS_SECCOMP, 0)), feature, "doctor", false}, // it gives no listener
 		{"false-close", false, filtered(always(unix.SYS_CLOSE_RANGE, 0)), probe, "doctor", false},
 		{"false-limits", false, filtered(answer(unix.SYS_PRLIMIT64, 1, 4, 0)), probe, "doctor", false}, // core, nproc, nofile, not the stack,
 	}
