@@ -15,9 +15,10 @@ const CredentialDirVar = "CREDENTIALS_DIRECTORY"
 
 // Bounds of credentials.
 const (
-	MinCredentialBytes = 6        // a shorter value stands in too much that is no secret to be masked
-	MaxCredentialBytes = 64 << 10 //
-	MaxCredentials     = 16       // of one job
+	MinCredentialBytes = 6         // a shorter value stands in too much that is no secret to be masked
+	MaxCredentialBytes = 64 << 10  //
+	MaxCredentials     = 16        // of one job
+	MaxCredentialsSize = 256 << 10 // of one job together: what is looked for in its output takes memory
 )
 
 // CredentialForm is how a job sees a credential. The zero value is no form.

@@ -21,8 +21,14 @@ type SecretVar struct {
 // in no text of the plan: neither in its dump nor in its digest, so that a value
 // may change and the plan is the same.
 func (o Order) drawCredentials(b *Blueprint) error {
+	size := 0
+	for _, s := range o.Secrets {
+		if size += len(s.value); size > jobspec.MaxCredentialsSize {
+			return refuse(jobspec.CodeCredentialUnusable, s.name, "the values of the job's credentials are longer than %d bytes together", jobspec.MaxCredentialsSize)
+		}
+	}
 	for _, c := range o.Spec.Credentials {
-		i := slices.IndexFunc(o.Secrets, func(s *Secret) bool { return s != nil && s.Name() == c.Name })
+		i := slices.IndexFunc(o.Secrets, func(s *Secret) bool { return s.name == c.Name })
 		if i < 0 {
 			return refuse(jobspec.CodeCredentialMissing, c.Name, "no value of credential %q was read", c.Name)
 		}

@@ -23,6 +23,14 @@ func credentials(o *Order, value string, forms ...string) {
 	o.Secrets = []*Secret{NewSecret("db", []byte(value))}
 }
 
+func manyCredentials(o *Order, n, size int) {
+	for i := range n {
+		name := fmt.Sprintf("c%d", i)
+		o.Spec.Credentials = append(o.Spec.Credentials, jobspec.Credential{Name: name, As: "file"})
+		o.Secrets = append(o.Secrets, NewSecret(name, []byte(strings.Repeat("x", size))))
+	}
+}
+
 func TestNoTextOfAPlanHoldsAValue(t *testing.T) {
 	const value = "s3cr3tvalue"
 	o := order(t)

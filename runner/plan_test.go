@@ -193,6 +193,7 @@ func TestOrdersThatCannotBePlannedAreRefused(t *testing.T) {
 		"credential out of HOME":   {func(o *Order, _ fakePins) { credentials(o, "s3cr3tvalue", "path:~/../x") }, jobspec.CodeSpecMalformed},
 		"credential too short":     {func(o *Order, _ fakePins) { credentials(o, "12345\n\n", "file") }, jobspec.CodeCredentialUnusable},
 		"credential too long":      {func(o *Order, _ fakePins) { credentials(o, strings.Repeat("x", 64<<10+1), "file") }, jobspec.CodeCredentialUnusable},
+		"credentials too long":     {func(o *Order, _ fakePins) { manyCredentials(o, 5, 60<<10) }, jobspec.CodeCredentialUnusable},
 		"credential with zero":     {func(o *Order, _ fakePins) { credentials(o, "s3cr3t\x00value", "env:TOKEN") }, jobspec.CodeCredentialUnusable},
 		"credential over PATH":     {func(o *Order, _ fakePins) { credentials(o, "/tmp/evil", "env:PATH") }, jobspec.CodeEnvForbidden},
 		"credential over env":      {func(o *Order, _ fakePins) { credentials(o, "s3cr3tvalue", "env:MODE") }, jobspec.CodeEnvForbidden},

@@ -20,12 +20,15 @@ const supervisor = "supervisor"
 
 // newSupervisors makes the pool that supervisors are taken from. They are started
 // from the spawn thread, so that they die with the service like everything else.
-// Twice as many as there are processors run at the same time by default.
 func (b *Backend) newSupervisors() *supervise.Pool {
-	return supervise.NewPool(2*runtime.NumCPU(), func(a runner.Account, argv []string, files []*os.File) (*os.Process, error) {
+	return supervise.NewPool(mostIdle(), func(a runner.Account, argv []string, files []*os.File) (*os.Process, error) {
 		return b.spawn.self(argv, files, credential(a))
 	})
 }
+
+// mostIdle is how many supervisors wait for a run at most: as many runs go on at
+// the same time by default.
+func mostIdle() int { return 2 * runtime.NumCPU() }
 
 // startSupervisor takes a supervisor for a plan, or starts one.
 func (b *Backend) startSupervisor(p *runner.Blueprint) (*supervise.Lent, error) {

@@ -5,9 +5,8 @@ import "strings"
 // Separators that may stand between digits, and how many in a row: line ends of
 // wrapped base64, and what dumps put between two bytes.
 const (
-	hexBetween    = " \t\r\n:-,\\x"
-	base64Between = "\r\n"
-	maxBetween    = 2
+	hexBetween = " \t\r\n:-,\\x"
+	maxBetween = 2
 )
 
 // hexadecimal decodes pairs of digits. Of a row of digits one decoder begins at
@@ -87,7 +86,7 @@ func (d *base64) digit(v byte, at int64) {
 
 // other takes a byte that is no digit.
 func (d *base64) other(c byte) {
-	if d.between < maxBetween && strings.IndexByte(base64Between, c) >= 0 {
+	if d.between < maxBetween && (c == '\n' || c == '\r') {
 		d.between++
 		return
 	}

@@ -2,7 +2,8 @@
 // anybody counts, hashes or keeps it.
 //
 // It promises that none of these forms of a value passes, however the bytes are
-// cut into pieces: the value itself; each of its lines; base64 in both alphabets
+// cut into pieces: the value itself; each of its lines; in a line the password of
+// a URL, of .pgpass, of .netrc, and what a name like token stands before; base64 in both alphabets
 // at every alignment, wrapped or not, with or without padding; hexadecimal in
 // either case, with separators or not; percent-encoding of any part of it, as in
 // a URL or a form; backslash escapes as JSON, C and shells write them. A value

@@ -23,10 +23,14 @@ type machine struct {
 }
 
 // step takes a decoded byte that stands at [from, to) of the stream.
+// Most bytes begin nothing, and this is small enough to stand where it is called.
 func (m *machine) step(c byte, from, to int64) {
-	if m.state == 0 && m.a.root[c] == 0 {
-		return // most bytes begin nothing
+	if m.state|m.a.root[c] != 0 {
+		m.move(c, from, to)
 	}
+}
+
+func (m *machine) move(c byte, from, to int64) {
 	m.state = m.a.move(m.state, c)
 	if m.state == 0 {
 		m.starts, m.head = m.starts[:0], 0

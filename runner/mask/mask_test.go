@@ -122,6 +122,34 @@ func TestLinesAreValuesToo(t *testing.T) {
 	}
 }
 
+// A program prints the secret of such a file alone.
+func TestSecretsWithinALineAreValuesToo(t *testing.T) {
+	for file, secrets := range map[string][]string{
+		"https://alice:p%40ss-w0rd@git.example.org\n":                                 {"p%40ss-w0rd", "p@ss-w0rd"},
+		"postgres://app:hunter22@db:5432/app?sslmode=require":                         {"hunter22"},
+		"db.internal:5432:*:report:pa\\:ss\\\\word\n":                                 {`pa:ss\word`},
+		"machine example.org\nlogin bob\npassword correct-horse\n":                    {"correct-horse"},
+		"machine example.org login bob password correct-horse":                        {"correct-horse"},
+		"//registry.example.org/:_authToken=npm_abcdefgh\n":                           {"npm_abcdefgh"},
+		"[default]\naws_access_key_id = AKIAXYZXYZ\naws_secret_access_key = wJalrX":   {"wJalrX"},
+		`{"type":"service","private_key":"-----BEGIN KEY-----\nMIIEvQIBADAN\nend\n"}`: {"MIIEvQIBADAN"},
+		"token: 'quoted value'\npassword: plainvalue # why":                           {"quoted value", "plainvalue"},
+		"DefaultEndpointsProtocol=https;AccountKey=abcdEFGH12==;Suffix=x":             {"abcdEFGH12=="},
+		`{"auths":{"r.example.org":{"auth":"dXNlcjpwYXNz"}}}`:                         {"dXNlcjpwYXNz"},
+	} {
+		s := New([]Value{{"f", []byte(file)}})
+		for _, secret := range secrets {
+			if got := through(s, []byte("it is "+secret+" here")); got != "it is [credential f] here" {
+				t.Errorf("%q: %q", file, got)
+			}
+		}
+	}
+	s := New([]Value{{"f", []byte("db.internal:5432:*:report:hunter22\nkeyboard layout: german\nhttps://bob@example.org:443/monkey: none\n")}})
+	if text := "db.internal report german example.org monkey"; through(s, []byte(text)) != text {
+		t.Errorf("%q", through(s, []byte(text)))
+	}
+}
+
 func TestWhatIsNoValuePassesUnchanged(t *testing.T) {
 	s := New([]Value{{"a", []byte("s3cr3tvalue")}, {"b", []byte("another-one")}})
 	for _, text := range []string{"", "x", "s3cr3 tvalue", "s3cr3tvalu", "s3cr3tvalue-"[:5], "\\", "%", "%4", "\\u00", "\\ud83d\\u", "\\x", "QUJD\nREVG", "de ad be ef", "\x00\xff\xfe", "100 %", "\\ud83d\\q"} {
@@ -253,5 +281,28 @@ func BenchmarkMask(b *testing.B) {
 		w := s.Stream(func([]byte) {})
 		w.Write(text)
 		w.Close()
+	}
+}
+
+// What is kept for the most that a job may have stays bounded.
+func TestTheLargestValuesTakeBoundedMemory(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	var all []Value
+	for i := range 4 {
+		value := make([]byte, 64<<10)
+		for k := range value {
+			value[k] = "abcdefghijklmnopqrstuvwxyz0123456789\n"[r.IntN(37)]
+		}
+		all = append(all, Value{fmt.Sprint(i), value})
+	}
+	start := time.Now()
+	s := New(all)
+	size := len(s.a.label) * 25
+	t.Logf("%d nodes, %d MiB, made in %s", len(s.a.label), size>>20, time.Since(start))
+	if size > 64<<20 || time.Since(start) > 30*time.Second {
+		t.Errorf("%d MiB, made in %s", size>>20, time.Since(start))
+	}
+	if got := through(s, append([]byte("<"), append(bytes.Clone(all[3].Bytes), '>')...)); got != "<[credential 3]>" {
+		t.Errorf("%.80q", got)
 	}
 }

@@ -45,11 +45,12 @@ func New(values []Value) *Set {
 }
 
 // texts are what is looked for: the value without the line end that files have,
-// and each of its lines.
+// each of its lines, and what in a line is known to be the secret.
 func texts(value []byte) [][]byte {
 	all := [][]byte{Core(value)}
 	for line := range bytes.SplitSeq(value, []byte("\n")) {
-		all = append(all, bytes.TrimSpace(line))
+		line = bytes.TrimSpace(line)
+		all = append(append(all, line), fields(line)...)
 	}
 	kept := all[:0]
 	for _, t := range all {

@@ -42,6 +42,7 @@ func unseenByShims(l *Lab) error {
 	for _, p := range []struct{ tool, body, want string }{
 		{"sh", "read x < /dev/tty", "ask_tty /dev/tty x1"},
 		{"sh", "echo x > /dev/tty", "ask_tty /dev/tty x1"},
+		{"python3", "python3 -c 'import getpass; getpass.getpass()'", "ask_tty /dev/tty x1"},
 		{"passwd", "passwd < /dev/null", "esc_setuid_inert /usr/bin/passwd x1"},
 		{"unshare", "unshare -Ur true", "esc_userns unshare user x1"},
 		{"chroot", "/usr/sbin/chroot / true", "esc_mount chroot / x1"},

@@ -20,9 +20,8 @@ type animal struct {
 	want []string // denials that must be told, from their beginning
 }
 
-// zoo are the programs that ask people. What needs a network or the kernel's
-// help to be seen (an unknown host key, git over https, an open of /dev/tty,
-// apt's lock) only must not hang and must not pass.
+// zoo are the programs that ask people. What cannot be seen, a read of standard
+// input and a lock that is not there, only must not hang and must not pass.
 func zoo() []animal {
 	return []animal{
 		{"sudo", "", "sudo id", []string{"esc_sudo sudo id x1"}},
@@ -32,19 +31,19 @@ func zoo() []animal {
 		{"crontab", "", "crontab -e", []string{"esc_scheduler crontab -e x1"}},
 		{"systemd-run", "", "systemd-run --user id", []string{"esc_scheduler systemd-run --user id x1"}},
 		{"ssh-passphrase", "ssh-keygen", "ssh-keygen -y -f key", []string{"ask_askpass_ssh askpass-ssh \"Enter passphrase"}},
-		{"ssh-key-host", "ssh", "ssh -i key nobody@192.0.2.1 id", nil},
-		{"ssh-unknown-host", "ssh", "ssh nobody@192.0.2.1 id", nil},
-		{"git-https", "git", "git ls-remote https://192.0.2.1/x.git", nil},
+		{"ssh-key-host", "ssh", "ssh -i key nobody@192.0.2.1 id", []string{"net_denied_direct AF_INET x1"}},
+		{"ssh-unknown-host", "ssh", "ssh nobody@192.0.2.1 id", []string{"net_denied_direct AF_INET x1"}},
+		{"git-https", "git", "git ls-remote https://192.0.2.1/x.git", []string{"net_denied_direct AF_INET x1"}},
 		{"git-credential", "git", `printf 'protocol=https\nhost=example.org\n\n' | git credential fill`, []string{`ask_askpass_git askpass-git "Username for 'https://example.org': " x1`}},
 		{"git-commit", "git", "git init -q /tmp/r && cd /tmp/r && git config user.email a@b && git config user.name a && echo x > f && git add f && git commit", []string{`ask_editor editor /tmp/r/.git/COMMIT_EDITMSG x1`}},
 		{"gpg-generate", "gpg", "gpg --batch --quick-gen-key a@example.org", []string{"ask_pinentry gpg-agent"}},
 		{"gpg-decrypt", "gpg", "gpg -d secret.gpg", []string{"ask_pinentry gpg-agent"}},
 		{"pinentry", "", "echo GETPIN | pinentry", []string{"ask_pinentry pinentry x1"}},
-		{"tty", "", "read answer < /dev/tty", nil},
+		{"tty", "", "read answer < /dev/tty", []string{"ask_tty /dev/tty x1"}},
 		{"stdin", "", "read answer", nil},
 		{"apt", "apt-get", "apt-get install hello", nil},
 		{"browser", "", "xdg-open https://example.org", []string{"ask_browser xdg-open https://example.org x1"}},
-		{"claude", "", "./claude -p 'push it'", []string{`ask_agent_denied Bash "git push" x1`}},
+		{"claude", "", "./claude -p 'push it'", []string{`ask_agent_denied Bash "git push" x1`, "ask_tty /dev/tty x1"}},
 	}
 }
 

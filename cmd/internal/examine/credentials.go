@@ -13,6 +13,7 @@ import (
 // Only a trigger keeps them; everybody else looks whether they can be used. At
 // add the caller may see less than the service, which then said what it has.
 func (x *Examiner) readCredentials(e *Examination, phase jobspec.Phase, has []string) {
+	size := 0
 	for _, c := range e.Op.Spec.Credentials {
 		if slices.ContainsFunc(e.Input.Credentials, func(f jobspec.CredentialFact) bool { return f.Name == c.Name }) {
 			continue
@@ -20,7 +21,10 @@ func (x *Examiner) readCredentials(e *Examination, phase jobspec.Phase, has []st
 		fact := jobspec.CredentialFact{Name: c.Name}
 		value, err := x.Site.Credential(c.Name)
 		switch {
+		case err == nil && size+len(value) > jobspec.MaxCredentialsSize:
+			fact.Problem, fact.Detail = jobspec.CodeCredentialUnusable, "it and those before it are too long together"
 		case err == nil:
+			size += len(value)
 			fact.Problem, fact.Detail = unfit(e.Op.Spec.Credentials, c.Name, value)
 		case phase == jobspec.PhaseAdd && unseen(err) && slices.Contains(has, c.Name):
 		case phase == jobspec.PhaseAdd && unseen(err):
