@@ -19,6 +19,7 @@ const (
 	maxDenials = 32
 	maxText    = 160
 	maxTarget  = 200 // of a denial: denials.expected names it exactly
+	maxHost    = 253 // of a connection: a whole name
 )
 
 // bounded cuts what is too much and repairs what is not UTF-8, which the
@@ -39,6 +40,14 @@ func bounded(l *record.Leaf) *record.Leaf {
 	for i := range l.Denials {
 		d := &l.Denials[i]
 		d.Target, d.Rule, d.Certainty = shortTo(d.Target, maxTarget), short(d.Rule), short(d.Certainty)
+	}
+	if n := len(l.Connections); n > record.MaxConnections {
+		l.Connections = l.Connections[:record.MaxConnections:record.MaxConnections]
+		l.Reasons = append(l.Reasons, record.Reason{Code: jobspec.CodeSpecTooLarge, Detail: fmt.Sprintf("%d further connections were left out", n-record.MaxConnections)})
+	}
+	for i := range l.Connections {
+		c := &l.Connections[i]
+		c.Host, c.Address, c.Rule, c.Upstream = shortTo(c.Host, maxHost), short(c.Address), short(c.Rule), short(c.Upstream)
 	}
 	return l
 }

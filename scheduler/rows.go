@@ -152,6 +152,7 @@ func (w rows) finished(r *run, h *halt, end record.End, sealed Sealed) *record.L
 		l.RequestedBy = h.by
 	}
 	l.Reasons, l.Denials, l.Outputs, l.Text = end.Reasons, end.Denials, sealed.Outputs, sealed.Text
+	l.Connections = end.Connections
 	l.StartedAt, l.EndedAt = stamp(end.StartedAt), stamp(end.EndedAt)
 	l.ExitCode, l.Exited, l.Signal = int64(end.ExitCode), end.Exited, end.Signal
 	if end.Resources != (record.Resources{}) {

@@ -21,16 +21,17 @@ type Facts struct {
 
 // End is how a run ended.
 type End struct {
-	Outcome   Outcome // succeeded, failed, timed_out, killed, denied; refused when the payload never started
-	Reasons   []Reason
-	StartedAt time.Time // the payload's exec
-	EndedAt   time.Time
-	Exited    bool
-	ExitCode  int
-	Signal    string
-	Denials   []Denial
-	Resources Resources
-	Outputs   []Captured
+	Outcome     Outcome // succeeded, failed, timed_out, killed, denied; refused when the payload never started
+	Reasons     []Reason
+	StartedAt   time.Time // the payload's exec
+	EndedAt     time.Time
+	Exited      bool
+	ExitCode    int
+	Signal      string
+	Denials     []Denial
+	Connections []Connection
+	Resources   Resources
+	Outputs     []Captured
 }
 
 // Captured is what was kept of one stream; hashes are plain here and become

@@ -109,6 +109,7 @@ type Leaf struct {
 	Exited      bool              `json:"exited"`    // an exit status was seen
 	Signal      string            `json:"signal"`
 	Denials     []Denial          `json:"denials"`
+	Connections []Connection      `json:"connections"` // of jobs with a network
 	Resources   *Resources        `json:"resources"`
 	Outputs     []Output          `json:"outputs"`
 	Text        jobspec.Digest    `json:"text"`      // commitment to free text kept beside the output

@@ -22,8 +22,9 @@ func wholeLeaf() *Leaf {
 		Tier: jobspec.Workspace, Net: jobspec.NetProxy, Verdicts: &jobspec.Verdicts{Identity: jobspec.Yes, Capability: jobspec.No, Resources: jobspec.Yes, Consent: jobspec.Yes},
 		Trust: d("trust"), Revoked: d("revoked"), Policy: d("policy"), Backend: "bwrap", BackendFile: d("bwrap"), Plan: d("plan"), Stub: d("stub"), Layers: []string{"seccomp"}, Credentials: []string{"db-password"},
 		Probe: "passed", Weaker: []string{"w"}, Soft: []string{"memory"}, Notes: []string{"n"}, SameUID: true, UID: 1001, StartedAt: "a", EndedAt: "e", ExitCode: 3, Exited: true, Signal: "TERM",
-		Denials:   []Denial{{Code: jobspec.CodeNetDeniedDirect, Target: "t", Certainty: "observed", Count: 2, FirstAt: "f", Expected: true, Rule: "r"}},
-		Resources: &Resources{CPUMillis: 5, MaxRSSBytes: 6}, Outputs: []Output{{Stream: "out", Bytes: 9, SHA256: d("o"), Kept: 8, KeptSHA: d("k"), Truncated: true}},
+		Denials:     []Denial{{Code: jobspec.CodeNetDeniedDirect, Target: "t", Certainty: "observed", Count: 2, FirstAt: "f", Expected: true, Rule: "r"}},
+		Connections: []Connection{{Host: "h", Port: 443, Address: "a", Upstream: "u", Count: 2, BytesIn: 3, BytesOut: 4, Rule: "r"}},
+		Resources:   &Resources{CPUMillis: 5, MaxRSSBytes: 6}, Outputs: []Output{{Stream: "out", Bytes: 9, SHA256: d("o"), Kept: 8, KeptSHA: d("k"), Truncated: true}},
 		Text: d("text"), Zone: "2026a", Version: "0.1.0", PID: 42, Until: "u", Count: 3, Bytes: 4}
 }
 

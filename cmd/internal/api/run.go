@@ -45,6 +45,7 @@ type Run struct {
 	UID          int64             `json:"uid,omitempty"`
 	Credentials  []string          `json:"credentials,omitempty"` // that the job saw, by name
 	Denials      []Denial          `json:"denials"`
+	Connections  []Connection      `json:"connections,omitempty"`
 	Verdicts     *jobspec.Verdicts `json:"verdicts,omitempty"`
 	Weaker       []string          `json:"weaker"`
 	Notes        []string          `json:"notes,omitempty"` // what else of the decision the record repeats
@@ -79,6 +80,18 @@ type Denial struct {
 	FirstAt   string       `json:"first_at"`
 	Expected  bool         `json:"expected"`
 	Rule      string       `json:"rule,omitempty"`
+}
+
+// Connection is what a run reached outside through the proxy or a forward.
+type Connection struct {
+	Host     string `json:"host"`
+	Port     int64  `json:"port"`
+	Address  string `json:"address,omitempty"`
+	Upstream string `json:"upstream,omitempty"` // who connected for the job and judged the address
+	Count    int64  `json:"count"`
+	BytesIn  int64  `json:"bytes_in"`
+	BytesOut int64  `json:"bytes_out"`
+	Rule     string `json:"rule"`
 }
 
 // Resources are what a run used.

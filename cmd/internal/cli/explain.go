@@ -167,6 +167,9 @@ func (a *App) printEnd(r *api.Run) {
 	if len(r.SoftLimits) > 0 {
 		a.line("soft limits, held for each process and not for the job: %s", strings.Join(r.SoftLimits, ", "))
 	}
+	for _, c := range r.Connections {
+		a.line("reached: %s", connectionWords(c))
+	}
 	for _, d := range r.Denials {
 		a.line("stopped: %s %s, %s, %d times, first at %s%s", d.Code, d.Target, d.Certainty, d.Count, d.FirstAt, expectedMark(d))
 		if remedy := d.Code.Remedy(); remedy != "" && !d.Expected {
@@ -176,6 +179,18 @@ func (a *App) printEnd(r *api.Run) {
 	if len(r.Denials) > 0 {
 		a.line("nobody was asked: the answer to every request for more is no")
 	}
+}
+
+// connectionWords say where a connection went and who judged the address.
+func connectionWords(c api.Connection) string {
+	at := "at " + c.Address
+	switch {
+	case c.Upstream != "":
+		at = "by " + c.Upstream + ", which judged the address"
+	case c.Address == "":
+		return fmt.Sprintf("%s, %d times, %d bytes in, %d out", c.Host, c.Count, c.BytesIn, c.BytesOut)
+	}
+	return fmt.Sprintf("%s:%d %s, %d times, %d bytes in, %d out, by %s", c.Host, c.Port, at, c.Count, c.BytesIn, c.BytesOut, c.Rule)
 }
 
 func orDash(s string) string {

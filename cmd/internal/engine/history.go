@@ -128,6 +128,9 @@ func (e *Engine) addEnd(r *api.Run, l *record.Leaf) {
 	for _, d := range l.Denials {
 		r.Denials = append(r.Denials, api.Denial(d))
 	}
+	for _, c := range l.Connections {
+		r.Connections = append(r.Connections, api.Connection(c))
+	}
 	if len(l.Outputs) == 0 {
 		return
 	}
