@@ -57,6 +57,7 @@ type Order struct {
 	Outputs Outputs
 	Host    Host
 	Secrets []*Secret
+	Grant   jobspec.NetGrant // what the policy adds to the hosts of the spec
 }
 
 // Plan says how one run is confined, in terms that every backend understands.
@@ -77,7 +78,7 @@ func NewPlan(in PlanInput) (*Plan, error) {
 	}
 	op := in.Signed.Op()
 	return plan(Order{Job: op.Job, Op: in.Signed.Digest(), Tier: op.Tier, Net: op.Net, Spec: op.Spec, Pins: in.Pins,
-		Run: in.Run, Account: in.Account, Outputs: in.Outputs, Host: in.Host, Secrets: in.Secrets})
+		Run: in.Run, Account: in.Account, Outputs: in.Outputs, Host: in.Host, Secrets: in.Secrets, Grant: in.Decision.Net})
 }
 
 // PlanUnsigned computes a plan that no op stands behind: the canary of a probe
@@ -113,7 +114,7 @@ func plan(o Order) (*Plan, error) {
 		b.Account.User = "job"
 	}
 	b.addRoot(o.Host, o.Spec.Schedule.Timezone)
-	for _, draw := range []func(*Blueprint) error{o.drawCwd, o.drawPaths, o.drawBound, o.drawBinds, o.drawState, o.drawCommand, o.drawEnv, o.drawStateEnv, o.drawCredentials, o.drawShims} {
+	for _, draw := range []func(*Blueprint) error{o.drawCwd, o.drawPaths, o.drawBound, o.drawBinds, o.drawState, o.drawCommand, o.drawEnv, o.drawStateEnv, o.drawCredentials, o.drawShims, o.drawNet, o.drawSockets} {
 		if err := draw(b); err != nil {
 			return nil, err
 		}
@@ -154,10 +155,6 @@ func (o Order) checkBuilt() error {
 		field string
 		used  bool
 	}{
-		{"net.mode", o.Net == jobspec.NetProxy},
-		{"net.allow", len(s.NetAllow)+len(s.NetDeny) > 0},
-		{"net.forward", len(s.Forward) > 0},
-		{"net.sockets", len(s.Sockets) > 0},
 		{"backend.devices", len(s.Backend.Devices) > 0},
 		{"fs.git", s.Git != "" && s.Git != "read-only" && s.Git != jobspec.GitCommit},
 	} {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/runner/egress"
 )
 
 // Places inside every sandbox.
@@ -33,15 +34,17 @@ type Blueprint struct {
 	Require []string // capabilities that the spec wants from the backend
 	Weaker  []string // weaker choices that were accepted, by policy and spec
 
-	Mounts []Mount  // in the order in which they are made
-	Access []Access // what landlock grants; nothing else
-	Guard  []Guard  // writable directories whose protected names are bound read-only
-	Names  []Name   // files whose names the host can take away while the job opens them
-	Cwd    Cwd
-	Argv   []string // of the file that is executed
-	Exec   Exec
-	Env    []string // NAME=value, sorted
-	Stdin  string
+	Mounts  []Mount        // in the order in which they are made
+	Access  []Access       // what landlock grants; nothing else
+	Guard   []Guard        // writable directories whose protected names are bound read-only
+	Names   []Name         // files whose names the host can take away while the job opens them
+	Egress  *egress.Config // what the proxy lets through, nil without one
+	Sockets []string       // of the host, at their own places
+	Cwd     Cwd
+	Argv    []string // of the file that is executed
+	Exec    Exec
+	Env     []string // NAME=value, sorted
+	Stdin   string
 
 	SecretEnv []SecretVar // variables that Env does not hold
 	Secrets   []*Secret   // each credential of the job once
@@ -245,6 +248,7 @@ func (b *Blueprint) Dump() string {
 	for _, n := range b.Names {
 		line("supervised %s aliases %q sealed %t size %d %s", n.Path, n.Aliases, n.Sealed, n.Size, n.What)
 	}
+	b.netDump(line)
 	line("cwd %s writable %t", b.Cwd.Path, b.Cwd.Writable)
 	line("exec %s script %q sealed %t size %d", b.Exec.Path, b.Exec.Script, b.Exec.Sealed, b.Exec.Size)
 	line("argv %q", b.Argv)

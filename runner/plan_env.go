@@ -63,6 +63,11 @@ func (o Order) drawEnv(b *Blueprint) error {
 	for _, v := range PromptEnv() {
 		env[v.Name] = v.Value
 	}
+	if o.Net == jobspec.NetProxy {
+		for _, v := range NetEnv() {
+			env[v.Name] = v.Value
+		}
+	}
 	fixed := map[string]string{"PATH": BasePath, "HOME": HomePath, "TMPDIR": TmpPath, "SHELL": "/bin/sh", "USER": b.Account.User,
 		"LOGNAME": b.Account.User, "SBXCRON_JOB": string(o.Job), "SBXCRON_RUN": o.Run}
 	for _, name := range slices.Sorted(maps.Keys(o.Spec.Env)) { // the same fault is told each time

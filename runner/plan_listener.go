@@ -26,7 +26,9 @@ const (
 )
 
 // Watch is what the listener of the run is asked about.
-func (b *Blueprint) Watch() seccomp.Watch { return seccomp.Watch{Names: len(b.Names) > 0} }
+func (b *Blueprint) Watch() seccomp.Watch {
+	return seccomp.Watch{Names: len(b.Names) > 0, Opens: b.Opens()}
+}
 
 // listener puts the second filter in force, waits until its listener was taken
 // and closes its own descriptor of it. Where names of the host are opened, it
@@ -47,6 +49,7 @@ func (s *steps) listener() {
 	s.call("", "read", 1, stub.Int(stub.BarrierFD), stub.Cell(21, 0), stub.Int(1))
 	s.word("", "taken byte", int64(TakenByte), stub.Cell(21, 0))
 	s.close(ListenerFD)
+	s.netTaken()
 	if len(s.b.Names) == 0 {
 		return
 	}

@@ -120,6 +120,9 @@ func (b *Blueprint) addEtc(h Host, zone string) {
 		{"resolv.conf", "# no resolver: this job has no network\n"},
 		{"nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\nservices: files\nprotocols: files\n"},
 	} {
+		if f.name == "resolv.conf" && b.Net == jobspec.NetProxy {
+			f.text = "# no resolver: names are resolved by the proxy that the environment names\n"
+		}
 		b.data("/etc/"+f.name, []byte(f.text), 0o444)
 	}
 	if h.zones && zone != "" {

@@ -99,6 +99,7 @@ func (p *Plan) Steps(m Machine) (*stub.Table, error) {
 	s.mounts()
 	s.openProc()
 	s.namespaces()
+	s.netListeners()
 	s.landlock()
 	s.seccomp(filter)
 	s.listener()
@@ -215,6 +216,7 @@ func (s *steps) landlock() {
 		s.call("", "landlock_add_rule", 0, stub.Int(firstSpareFD), stub.Int(1), rule, stub.Int(0))
 		s.close(secondSpareFD)
 	}
+	s.netPorts()
 	s.noNewPrivs()
 	s.call(LayerLandlock, "landlock_restrict_self", 0, stub.Int(firstSpareFD), stub.Int(0))
 	s.close(firstSpareFD)
@@ -242,6 +244,7 @@ func (s *steps) measure() {
 	for _, family := range s.b.Watch().Closed() {
 		s.call(LayerSeccomp, "socket", errPerm, stub.Int(family), stub.Int(sockDgram|oCloexec), stub.Int(0))
 	}
+	s.measureNet()
 	s.call(LayerSeccomp, "unshare", errPerm, stub.Int(newUser))
 	s.call(LayerSeccomp, "io_uring_setup", errNoCall, stub.Int(1), stub.Int(0))
 	s.listFiles()

@@ -45,6 +45,15 @@ type rules struct {
 	forward []allowed
 }
 
+// Check reports whether a server can be made of the config.
+func (c Config) Check() error {
+	_, err := c.read()
+	if err == nil && c.Upstream != "" {
+		_, err = readUpstream(c.Upstream)
+	}
+	return err
+}
+
 func (c Config) read() (*rules, error) {
 	r := &rules{}
 	for _, o := range c.Allow {
