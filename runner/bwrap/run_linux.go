@@ -44,11 +44,12 @@ type run struct {
 	before   int64          // what the writable folders took when the run began
 	grown    atomic.Int64   // how much more it was at the last count
 
-	channel    *channel.Channel
-	denials    *runner.Denials
-	eventsDone chan struct{}
-	lostEvents error    // valid when eventsDone is closed
-	result     *os.File // what an agent printed, nil where nobody reads it
+	channel     *channel.Channel
+	denials     *runner.Denials
+	connections runner.Connections
+	eventsDone  chan struct{}
+	lostEvents  error    // valid when eventsDone is closed
+	result      *os.File // what an agent printed, nil where nobody reads it
 
 	secrets *mask.Set // the values of the job's credentials, cleared when the run is over
 

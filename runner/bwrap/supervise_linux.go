@@ -48,7 +48,7 @@ func (r *run) handOver(initPID int, until time.Time) error {
 		return err
 	}
 	r.payload = payload // before anybody can want to kill it
-	err = r.helper.Take(pid, payload, supervise.Config{Names: r.p.Names}, until, r.note)
+	err = r.helper.Take(pid, payload, superviseConfig(r.p), until, r.note, r.connections.Add)
 	var no *supervise.Error
 	switch {
 	case err != nil && r.initIsGone():
@@ -66,6 +66,11 @@ func (r *run) handOver(initPID int, until time.Time) error {
 		return fmt.Errorf("go on after the listener was taken: %w", err)
 	}
 	return nil
+}
+
+// superviseConfig is what the supervisor needs to know of a run.
+func superviseConfig(p *runner.Blueprint) supervise.Config {
+	return supervise.Config{Names: p.Names, Opens: p.Opens(), Net: p.Egress, Ports: p.Ports(), Sockets: p.Sockets}
 }
 
 // initIsGone reports whether the sandbox was ended, by the service for one.

@@ -67,7 +67,11 @@ func serveRun(o order, fds []int) error {
 	if err != nil {
 		return errors.Join(send(answer{Problem: problemOther, Detail: err.Error()}), err)
 	}
-	if err := child.LimitFiles(uint64(len(cfg.Names) + spareFiles)); err != nil {
+	files := len(cfg.Names) + spareFiles
+	if cfg.Net != nil {
+		files += netFiles
+	}
+	if err := child.LimitFiles(uint64(files)); err != nil {
 		return err
 	}
 	s, a := begin(o, fds[0], cfg)

@@ -17,6 +17,7 @@ type shape struct {
 	exec             bool
 	told             string       // name of a call that is refused and told, "" for others
 	wish             seccomp.Wish // what it wants
+	connect          bool
 }
 
 func shapes(a seccomp.Arch) map[int32]shape {
@@ -33,6 +34,7 @@ func shapes(a seccomp.Arch) map[int32]shape {
 	for _, name := range seccomp.ToldCalls() {
 		add(name, shape{told: name, wish: seccomp.WishOf(name)})
 	}
+	add("connect", shape{connect: true})
 	return all
 }
 
@@ -62,6 +64,9 @@ func (s *server) judge(n *notification) verdict {
 	shape, known := s.calls[n.nr]
 	if !known {
 		return refuse(unix.ENOSYS) // the filter asks for no other
+	}
+	if shape.connect {
+		return s.judgeConnect(n)
 	}
 	if shape.told != "" {
 		return s.judgeWish(n, shape)

@@ -13,7 +13,7 @@ func (s *server) answerCalls() {
 	for i := range workers {
 		s.working.Go(func() {
 			if err := s.work(i); err != nil {
-				s.failed <- err
+				s.fail(err)
 			}
 		})
 	}
@@ -45,6 +45,7 @@ func (s *server) stop() error {
 		}
 		select {
 		case <-over:
+			s.endNet()
 			s.attempts.end()
 			return nil
 		case <-time.After(stopTime / stopSteps):

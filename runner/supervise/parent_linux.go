@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner/internal/child"
 )
 
@@ -59,16 +60,17 @@ func Start(spawn Spawn) (*Helper, error) {
 // Take has the child take the listener of the process that waits with it, look
 // at all names and begin to answer. Its error is an *Error where the child said
 // why; until says how long it may take. From then on told is called, by one
-// goroutine, for what the job tried and was stopped at. Take may be called once
+// goroutine, for what the job tried and was stopped at, and used for each
+// connection to the outside that is over. Take may be called once
 // for each run, and again only after Finish.
-func (h *Helper) Take(pid, pidfd int, cfg Config, until time.Time, told func(Event)) error {
+func (h *Helper) Take(pid, pidfd int, cfg Config, until time.Time, told func(Event), used func(record.Connection)) error {
 	h.bad = true
 	if err := h.begin(pid, pidfd, cfg, until); err != nil {
 		return err
 	}
 	h.bad = false
 	h.run = &session{gone: make(chan struct{}), over: make(chan struct{})}
-	go h.listen(h.run, told)
+	go h.listen(h.run, told, used)
 	return nil
 }
 
@@ -133,7 +135,7 @@ func (h *Helper) read() (answer, error) {
 }
 
 // listen passes on what the child tells of a run until that is over.
-func (h *Helper) listen(s *session, told func(Event)) {
+func (h *Helper) listen(s *session, told func(Event), used func(record.Connection)) {
 	defer close(s.over)
 	for {
 		a, err := h.read()
@@ -146,6 +148,8 @@ func (h *Helper) listen(s *session, told func(Event)) {
 			return
 		case a.Event != nil:
 			told(*a.Event)
+		case a.Used != nil:
+			used(*a.Used)
 		}
 	}
 }

@@ -1,7 +1,9 @@
 package supervise
 
 import (
+	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/egress"
 	"github.com/sbxcron/sbxcron/runner/seccomp"
 )
 
@@ -29,6 +31,10 @@ const maxConfig = 64 << 20
 type Config struct {
 	Names []runner.Name `json:"names,omitempty"` // bound files that are opened by name
 	Opens seccomp.Opens `json:"opens"`           // socket families that exist for the job
+
+	Net     *egress.Config `json:"net,omitempty"`     // what the proxy lets through, nil without one
+	Ports   []uint16       `json:"ports,omitempty"`   // of the sockets that are taken: the proxy's, then one for each forward
+	Sockets []string       `json:"sockets,omitempty"` // of the host, at their own places
 }
 
 // Event is what a job tried and was stopped at.
@@ -42,15 +48,16 @@ type order struct {
 	End bool `json:"end,omitempty"`
 }
 
-// answer is what the child says: at first Ready or a problem, then Events as they
-// come, and Over when the run was ended and all was told.
+// answer is what the child says: at first Ready or a problem, then Events and
+// connections that are Used as they come, and Over when the run was ended and all was told.
 type answer struct {
-	Ready   bool    `json:"ready,omitempty"`
-	Problem problem `json:"problem,omitempty"`
-	Target  string  `json:"target,omitempty"`
-	Detail  string  `json:"detail,omitempty"`
-	Event   *Event  `json:"event,omitempty"`
-	Over    bool    `json:"over,omitempty"`
+	Ready   bool               `json:"ready,omitempty"`
+	Problem problem            `json:"problem,omitempty"`
+	Target  string             `json:"target,omitempty"`
+	Detail  string             `json:"detail,omitempty"`
+	Event   *Event             `json:"event,omitempty"`
+	Used    *record.Connection `json:"used,omitempty"`
+	Over    bool               `json:"over,omitempty"`
 }
 
 // problem says why the child could not begin. The zero value is none.
