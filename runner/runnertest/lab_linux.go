@@ -125,6 +125,8 @@ type Job struct {
 
 	credentials []jobspec.Credential
 	values      map[string]string // of the credentials, by name
+
+	net *Network // nil: none
 }
 
 // shell is a job of an embedded script.
@@ -173,6 +175,7 @@ func (l *Lab) plan(j Job) (p *runner.Plan, out *kept, done func(), err error) {
 	if j.body != "" {
 		spec.Script, spec.Argv = jobspec.Script{Interpreter: typed, Body: j.body}, j.argv[1:]
 	}
+	j.net.into(spec)
 	if j.limits != nil {
 		j.limits(&spec.Limits)
 	}
@@ -186,7 +189,7 @@ func (l *Lab) plan(j Job) (p *runner.Plan, out *kept, done func(), err error) {
 	l.runs++
 	out = &kept{dir: filepath.Join(l.Dir, fmt.Sprintf("output%d", l.runs))}
 	must(os.Mkdir(out.dir, 0o700))
-	p, err = runner.PlanUnsigned(permit.New(), runner.Order{Job: "case", Tier: j.tier, Net: jobspec.NetNone, Spec: spec, Pins: set,
+	p, err = runner.PlanUnsigned(permit.New(), runner.Order{Job: "case", Tier: j.tier, Net: j.net.mode(), Grant: j.net.grant(), Spec: spec, Pins: set,
 		Run: fmt.Sprintf("run%d", l.runs), Account: l.account, Outputs: out, Host: l.host, Secrets: j.secrets()})
 	if err != nil {
 		set.Close()
@@ -266,6 +269,9 @@ func (j Job) requests(bound []jobspec.Bound) []pin.Request {
 		if b.Live() {
 			all = append(all, pin.Request{Use: b.Use(), Path: b.Source})
 		}
+	}
+	for _, s := range j.net.sockets() {
+		all = append(all, pin.Request{Use: jobspec.UseSocket, Path: s})
 	}
 	for _, b := range j.boundBinds() { // last: plan finds them there
 		all = append(all, pin.Request{Use: jobspec.UseBound, Role: jobspec.RoleBind, Path: b.Source})

@@ -47,9 +47,9 @@ type server struct {
 	counting atomic.Bool // the stub has measured; what comes is the job's
 	attempts tally
 
-	net     *egress.Server // nil without a network
-	ports   []uint16
-	sockets []string
+	net   *egress.Server // nil without a network
+	ports []uint16
+	local localSockets
 
 	stopping atomic.Bool
 	working  sync.WaitGroup
@@ -65,7 +65,7 @@ func begin(o order, pidfd int, cfg Config) (*server, answer) {
 		return nil, answer{Problem: problemListener, Detail: err.Error()}
 	}
 	s := &server{listener: listener, bases: map[string]bool{}, texts: map[string]int{}, above: map[fileID]string{},
-		calls: shapes(seccomp.Arch(runtime.GOARCH)), attempts: newTally(), ports: cfg.Ports, sockets: cfg.Sockets, failed: make(chan error, workers)}
+		calls: shapes(seccomp.Arch(runtime.GOARCH)), attempts: newTally(), ports: cfg.Ports, failed: make(chan error, workers)}
 	s.root, err = unix.Open(fmt.Sprintf("/proc/%d/root", o.PID), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, answer{Problem: problemOther, Detail: fmt.Sprintf("open the sandbox's root: %v", err)}
@@ -74,6 +74,9 @@ func begin(o order, pidfd int, cfg Config) (*server, answer) {
 		if err := s.hold(n); err != nil {
 			return nil, answer{Problem: problemName, Target: n.Path, Detail: err.Error()}
 		}
+	}
+	if err := s.beginSockets(cfg.Sockets); err != nil {
+		return nil, answer{Problem: problemOther, Detail: err.Error()}
 	}
 	if err := s.beginNet(cfg, pidfd); err != nil {
 		return nil, answer{Problem: problemOther, Detail: err.Error()}

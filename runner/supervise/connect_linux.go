@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/netip"
 	"os"
-	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbxcron/sbxcron/jobspec"
-	"github.com/sbxcron/sbxcron/runner/witness"
 )
 
-// judgeConnect lets a connect go on to where the run may connect, and refuses and
-// tells every other. What it reads can be changed by the caller before the kernel
-// reads it again, so this decides nothing that the network namespace, landlock and
-// the mounts do not decide as well: it is here to tell what was tried.
+// judgeConnect lets a connect over IP go on to where the run may connect, and
+// refuses and tells every other. What it reads can be changed by the caller before
+// the kernel reads it again, so this decides nothing that the network namespace
+// and landlock do not decide as well: it is here to tell what was tried. A connect
+// to a local socket it decides, and makes itself.
 func (s *server) judgeConnect(n *notification) verdict {
 	if !s.counting.Load() {
 		return verdict{} // the stub measures what the other layers say
@@ -75,13 +74,8 @@ func inetAddress(family uint16, text []byte) (netip.AddrPort, bool) {
 // isDatagram reports whether the caller's socket is one of datagrams, which
 // nobody answers on this loopback.
 func (s *server) isDatagram(n *notification) bool {
-	pidfd, err := unix.PidfdOpen(leader(int(n.pid)), 0)
-	if err != nil {
-		return false
-	}
-	defer unix.Close(pidfd)
-	fd, err := unix.PidfdGetfd(pidfd, int(int32(n.args[0])), 0)
-	if err != nil {
+	fd, errno := socketOf(n)
+	if errno != 0 {
 		return false
 	}
 	defer unix.Close(fd)
@@ -103,61 +97,6 @@ func leader(tid int) int {
 		}
 	}
 	return tid
-}
-
-// connectUnix judges the path of a local socket. Abstract names are those of the
-// run's own network namespace, where only the job itself can have made one.
-func (s *server) connectUnix(n *notification, name []byte) verdict {
-	if len(name) == 0 || name[0] == 0 {
-		return verdict{}
-	}
-	to := path.Clean(string(trimZero(name)))
-	if slices.Contains(s.sockets, to) || s.isOwn(to) {
-		return verdict{}
-	}
-	if !s.valid(n.id) {
-		return refuse(unix.EINTR)
-	}
-	e := Event{Code: jobspec.CodeEscUnixSocket, Target: witness.Words([]string{to}), Count: 1}
-	switch {
-	case to == "/var/run/nscd/socket" || to == "/run/nscd/socket":
-		e.Rule, e.Expected = "builtin:nscd", true
-	case jobspec.NeverSocket(to) != "":
-		e.Code = socketCode(jobspec.NeverSocket(to))
-	}
-	s.tell(e)
-	return refuse(unix.ENOENT) // as the kernel says: it is not mounted
-}
-
-// socketCode says under which code a service is recorded that no job may use.
-func socketCode(what string) jobspec.Code {
-	switch what {
-	case "D-Bus", "systemd":
-		return jobspec.CodeEscDBus
-	case "docker", "podman", "containerd", "a container or machine manager":
-		return jobspec.CodeEscContainerSock
-	case "an ssh agent":
-		return jobspec.CodeEscAgentSock
-	}
-	return jobspec.CodeEscUnixSocket
-}
-
-// isOwn reports whether a path lies where only the job's own sockets can be: it
-// may make and use local sockets in its private places.
-func (s *server) isOwn(to string) bool {
-	for _, dir := range []string{"/tmp/", jobspec.JobHome + "/", "/scratch/", "/dev/shm/"} {
-		if strings.HasPrefix(to, dir) {
-			return true
-		}
-	}
-	return to[0] != '/'
-}
-
-func trimZero(b []byte) []byte {
-	if i := slices.Index(b, 0); i >= 0 {
-		return b[:i]
-	}
-	return b
 }
 
 // maxSockaddr is the size of struct sockaddr_storage.

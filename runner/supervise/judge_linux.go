@@ -52,6 +52,7 @@ const terminal = "/dev/tty"
 
 // verdict is what becomes of a call. The zero value lets it go on.
 type verdict struct {
+	later bool // somebody else answers
 	give  bool
 	name  int
 	flags uint64 // of open

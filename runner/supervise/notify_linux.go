@@ -107,6 +107,7 @@ func (s *server) deserted() bool {
 func (s *server) answer(n *notification) {
 	v := s.judge(n)
 	switch {
+	case v.later:
 	case v.give:
 		fd, errno := s.give(n.id, s.held[v.name].file, v.flags)
 		s.send(response{id: n.id, val: fd, err: -int32(errno)})
