@@ -11,6 +11,7 @@ import (
 	"maps"
 	"net/url"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -34,7 +35,8 @@ func credentialCases() []Case {
 		{"a credential is in no denial", true, credentialDenial},
 		{"an agent's result is read with its credentials masked", true, credentialResult},
 		{"a credential is in no process and no file outside of its sandbox", true, credentialOutside},
-		{"a job without the credential does not see it", true, credentialOthers},
+		{"a job without the credential does not see it", false, credentialOthers},
+		{"git's store and ssh's key are credentials in HOME", true, credentialPrograms},
 	}
 }
 
@@ -227,6 +229,39 @@ func credentialOthers(l *Lab) error {
 		if !strings.HasPrefix(out, "unset\n") || strings.Contains(out, "another value") || !strings.HasSuffix(out, "\n0\n") {
 			return fmt.Errorf("a job without files of credentials sees %q", out)
 		}
+	}
+	return nil
+}
+
+// credentialPrograms: git reads its store, and what it prints of it is masked;
+// that it cannot write the store back stops nothing. ssh takes a key whose mode
+// is 0400.
+func credentialPrograms(l *Lab) error {
+	for _, name := range []string{"git", "ssh-keygen"} {
+		if _, err := tool(name); err != nil {
+			return err
+		}
+	}
+	key := filepath.Join(l.Dir, "key")
+	if out, err := exec.Command("ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-C", "test", "-f", key).CombinedOutput(); err != nil {
+		return fmt.Errorf("make a key: %w: %s", err, out)
+	}
+	private, err := os.ReadFile(key)
+	if err != nil {
+		return err
+	}
+	j := shell(`ask() { printf 'protocol=https\nhost=git.example.org\n%s\n' "$1"; }
+ask | git -c credential.helper=store credential fill; ask 'username=bob
+password=hunter2222
+' | git -c credential.helper=store credential approve; ssh-keygen -y -f ~/.ssh/id_ed25519 | cut -d' ' -f1; cat ~/.ssh/id_ed25519`)
+	j.credentials = []jobspec.Credential{{Name: "git", As: "path:~/.git-credentials"}, {Name: "key", As: "path:~/.ssh/id_ed25519"}}
+	j.values = map[string]string{"git": "https://bob:hunter2222@git.example.org\n", "key": string(private)}
+	out, err := l.succeed(j)
+	if err != nil {
+		return err
+	}
+	if strings.Contains(out, "hunter2222") || !strings.HasPrefix(out, "protocol=https\nhost=git.example.org\nusername=bob\npassword=[credential git]\nssh-ed25519\n[credential key]") {
+		return fmt.Errorf("git and ssh say %q", out)
 	}
 	return nil
 }
