@@ -67,7 +67,7 @@ type netTable struct {
 
 type credentialTable struct {
 	Name string `toml:"name" doc:"Name of the secret, never a place."`
-	As   string `toml:"as" doc:"file, path:PLACE or env:NAME."`
+	As   string `toml:"as" doc:"file, path:~/PLACE or env:NAME."`
 }
 
 type limitsTable struct {

@@ -3,6 +3,7 @@ package jobtoml
 import (
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,33 +16,118 @@ import (
 // order of the schema. ReadJob reads the same draft from it.
 func WriteJob(d *jobspec.Draft) []byte {
 	w := &jobWriter{}
-	w.text("name", string(d.Name))
-	w.text("note", d.Note)
-	w.text("schedule", d.Cron)
-	w.span("every", d.Every)
-	if !d.At.IsZero() {
-		w.text("at", d.At.Format(time.RFC3339))
+	for _, t := range jobTables() {
+		w.head(t.name)
+		for _, k := range t.keys {
+			w.value(k.name, k.of(d))
+		}
+		if t.each != nil {
+			t.each(w, d)
+		}
 	}
-	w.text("timezone", d.Timezone)
-	w.span("jitter", d.Jitter)
-	w.text("missed", d.Missed)
-	w.span("start_deadline", d.StartDeadline)
-	w.text("overlap", d.Overlap)
-	w.number("retries", d.Retries)
-	w.span("expires", d.Expires)
-	if d.Tier != jobspec.NoTier {
-		w.text("tier", d.Tier.String())
-	}
-	w.text("cwd", d.Cwd)
-	w.list("command", d.Command)
-	w.text("stdin", d.Stdin)
-	w.list("files", d.Files)
-	w.text("run_as", d.RunAs)
-	w.flag("state_dir", d.StateDir)
-	w.text("result", d.Result)
-	w.list("weaker", d.Weaker)
-	w.tables(d)
 	return []byte(w.out.String())
+}
+
+// jobTable is a table of the file: its plain keys, and what each writes beside
+// them. The keys of the file itself come first, as TOML wants it.
+type jobTable struct {
+	name string
+	keys []jobKey
+	each func(w *jobWriter, d *jobspec.Draft)
+}
+
+// jobKey is a key and what a draft has for it. A zero value was not typed.
+type jobKey struct {
+	name string
+	of   func(d *jobspec.Draft) any
+}
+
+func jobTables() []jobTable {
+	return []jobTable{
+		{name: "", keys: []jobKey{
+			{"name", func(d *jobspec.Draft) any { return string(d.Name) }},
+			{"note", func(d *jobspec.Draft) any { return d.Note }},
+			{"schedule", func(d *jobspec.Draft) any { return d.Cron }},
+			{"every", func(d *jobspec.Draft) any { return d.Every }},
+			{"at", func(d *jobspec.Draft) any { return d.At }},
+			{"timezone", func(d *jobspec.Draft) any { return d.Timezone }},
+			{"jitter", func(d *jobspec.Draft) any { return d.Jitter }},
+			{"missed", func(d *jobspec.Draft) any { return d.Missed }},
+			{"start_deadline", func(d *jobspec.Draft) any { return d.StartDeadline }},
+			{"overlap", func(d *jobspec.Draft) any { return d.Overlap }},
+			{"retries", func(d *jobspec.Draft) any { return d.Retries }},
+			{"expires", func(d *jobspec.Draft) any { return d.Expires }},
+			{"tier", func(d *jobspec.Draft) any { return d.Tier }},
+			{"cwd", func(d *jobspec.Draft) any { return d.Cwd }},
+			{"command", func(d *jobspec.Draft) any { return d.Command }},
+			{"stdin", func(d *jobspec.Draft) any { return d.Stdin }},
+			{"files", func(d *jobspec.Draft) any { return d.Files }},
+			{"run_as", func(d *jobspec.Draft) any { return d.RunAs }},
+			{"state_dir", func(d *jobspec.Draft) any { return d.StateDir }},
+			{"result", func(d *jobspec.Draft) any { return d.Result }},
+			{"weaker", func(d *jobspec.Draft) any { return d.Weaker }},
+		}},
+		{name: "script", keys: []jobKey{
+			{"interpreter", func(d *jobspec.Draft) any { return d.Script.Interpreter }},
+			{"body", func(d *jobspec.Draft) any { return d.Script.Body }},
+		}},
+		{name: "env", each: writeEnv},
+		{name: "fs", each: writeBinds, keys: []jobKey{
+			{"read", func(d *jobspec.Draft) any { return d.Read }},
+			{"write", func(d *jobspec.Draft) any { return d.Write }},
+			{"deny", func(d *jobspec.Draft) any { return d.Deny }},
+			{"git", func(d *jobspec.Draft) any { return d.Git }},
+			{"may_create", func(d *jobspec.Draft) any { return d.MayCreate }},
+		}},
+		{name: "net", each: writeCredentials, keys: []jobKey{
+			{"mode", func(d *jobspec.Draft) any { return d.Net }},
+			{"allow", func(d *jobspec.Draft) any { return d.NetAllow }},
+			{"deny", func(d *jobspec.Draft) any { return d.NetDeny }},
+			{"forward", func(d *jobspec.Draft) any { return d.Forward }},
+			{"sockets", func(d *jobspec.Draft) any { return d.Sockets }},
+		}},
+		{name: "limits", each: func(w *jobWriter, d *jobspec.Draft) {
+			d.Limits.Each(func(name string, n int64) { w.line(jobspec.LimitText(name, n)) })
+		}},
+		{name: "denials", each: writeExpected, keys: []jobKey{
+			{"on_denial", func(d *jobspec.Draft) any { return d.Denials.OnDenial }},
+			{"max", func(d *jobspec.Draft) any { return d.Denials.Max }},
+		}},
+		{name: "backend", keys: []jobKey{
+			{"any_of", func(d *jobspec.Draft) any { return d.Backend.AnyOf }},
+			{"require", func(d *jobspec.Draft) any { return d.Backend.Require }},
+			{"devices", func(d *jobspec.Draft) any { return d.Backend.Devices }},
+			{"image", func(d *jobspec.Draft) any { return d.Backend.Image }},
+			{"host", func(d *jobspec.Draft) any { return d.Backend.Host }},
+			{"user", func(d *jobspec.Draft) any { return d.Backend.User }},
+			{"port", func(d *jobspec.Draft) any { return d.Backend.Port }},
+		}},
+		{name: "notify", keys: []jobKey{{"on", func(d *jobspec.Draft) any { return d.Notify }}}},
+	}
+}
+
+func writeEnv(w *jobWriter, d *jobspec.Draft) {
+	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
+		w.line(quoted(name), quoted(d.Env[name]))
+	}
+}
+
+func writeBinds(w *jobWriter, d *jobspec.Draft) {
+	for _, b := range d.Bind {
+		w.row("bind", "source", b.Source, "target", b.Target, "mode", b.Mode)
+	}
+}
+
+func writeCredentials(w *jobWriter, d *jobspec.Draft) {
+	for _, c := range d.Credentials {
+		w.row("credential", "name", c.Name, "as", c.As)
+	}
+}
+
+func writeExpected(w *jobWriter, d *jobspec.Draft) {
+	for _, e := range d.Denials.Expected {
+		w.row("denials.expected", "code", string(e.Code), "target", e.Target)
+	}
 }
 
 type jobWriter struct {
@@ -49,72 +135,15 @@ type jobWriter struct {
 	table string // heading that is written before its first key
 }
 
-// tables follow the plain keys, as TOML wants it.
-func (w *jobWriter) tables(d *jobspec.Draft) {
-	w.head("script")
-	w.text("interpreter", d.Script.Interpreter)
-	w.text("body", d.Script.Body)
-	w.head("env")
-	for _, name := range slices.Sorted(maps.Keys(d.Env)) {
-		w.line(quoted(name), quoted(d.Env[name]))
-	}
-	w.head("fs")
-	w.list("read", d.Read)
-	w.list("write", d.Write)
-	w.list("deny", d.Deny)
-	w.text("git", d.Git)
-	w.list("may_create", d.MayCreate)
-	for _, b := range d.Bind {
-		w.row("bind")
-		w.line("source", quoted(b.Source))
-		w.line("target", quoted(b.Target))
-		w.line("mode", quoted(b.Mode))
-	}
-	w.head("net")
-	if d.Net != jobspec.NoNet {
-		w.text("mode", d.Net.String())
-	}
-	w.list("allow", d.NetAllow)
-	w.list("deny", d.NetDeny)
-	w.list("forward", d.Forward)
-	w.list("sockets", d.Sockets)
-	for _, c := range d.Credentials {
-		w.row("credential")
-		w.line("name", quoted(c.Name))
-		w.line("as", quoted(c.As))
-	}
-	w.head("limits")
-	d.Limits.Each(func(name string, n int64) { w.line(jobspec.LimitText(name, n)) })
-	w.denials(d.Denials)
-	w.head("backend")
-	w.list("any_of", d.Backend.AnyOf)
-	w.list("require", d.Backend.Require)
-	w.list("devices", d.Backend.Devices)
-	w.text("image", d.Backend.Image)
-	w.text("host", d.Backend.Host)
-	w.text("user", d.Backend.User)
-	w.number("port", d.Backend.Port)
-	w.head("notify")
-	w.list("on", d.Notify)
-}
-
-func (w *jobWriter) denials(d jobspec.DenialRules) {
-	w.head("denials")
-	w.text("on_denial", d.OnDenial)
-	w.number("max", d.Max)
-	for _, e := range d.Expected {
-		w.row("denials.expected")
-		w.line("code", quoted(string(e.Code)))
-		w.line("target", quoted(e.Target))
-	}
-}
-
 func (w *jobWriter) head(table string) { w.table = table }
 
-// row begins an entry of an array of tables.
-func (w *jobWriter) row(table string) {
+// row writes an entry of an array of tables: keys and texts in turn.
+func (w *jobWriter) row(table string, pairs ...string) {
 	w.table = ""
 	fmt.Fprintf(&w.out, "\n[[%s]]\n", table)
+	for i := 0; i < len(pairs); i += 2 {
+		w.line(pairs[i], quoted(pairs[i+1]))
+	}
 }
 
 func (w *jobWriter) line(key, value string) {
@@ -125,39 +154,40 @@ func (w *jobWriter) line(key, value string) {
 	fmt.Fprintf(&w.out, "%s = %s\n", key, value)
 }
 
-func (w *jobWriter) text(key, s string) {
-	if s != "" {
-		w.line(key, quoted(s))
-	}
-}
-
-func (w *jobWriter) list(key string, items []string) {
-	if len(items) == 0 {
+// value writes a key in the form of its type, and nothing for a zero value.
+func (w *jobWriter) value(key string, v any) {
+	if zero := reflect.ValueOf(v); zero.IsZero() || zero.Kind() == reflect.Slice && zero.Len() == 0 {
 		return
 	}
-	all := make([]string, len(items))
-	for i, s := range items {
-		all[i] = quoted(s)
-	}
-	w.line(key, "["+strings.Join(all, ", ")+"]")
-}
-
-func (w *jobWriter) span(key string, d time.Duration) {
-	if d != 0 {
-		w.line(key, quoted(jobspec.FormatSpan(d)))
-	}
-}
-
-func (w *jobWriter) number(key string, n int64) {
-	if n != 0 {
-		w.line(key, strconv.FormatInt(n, 10))
-	}
-}
-
-func (w *jobWriter) flag(key string, on bool) {
-	if on {
+	switch v := v.(type) {
+	case string:
+		w.line(key, quoted(v))
+	case fmt.Stringer:
+		w.line(key, quoted(stringOf(v)))
+	case int64:
+		w.line(key, strconv.FormatInt(v, 10))
+	case bool:
 		w.line(key, "true")
+	case []string:
+		all := make([]string, len(v))
+		for i, s := range v {
+			all[i] = quoted(s)
+		}
+		w.line(key, "["+strings.Join(all, ", ")+"]")
+	default:
+		panic(fmt.Sprintf("key %q has a %T", key, v)) // a row of the table is wrong; the tests write every key
 	}
+}
+
+// stringOf is a span or an instant as files have them, and a word as it is.
+func stringOf(v fmt.Stringer) string {
+	switch v := v.(type) {
+	case time.Duration:
+		return jobspec.FormatSpan(v)
+	case time.Time:
+		return v.Format(time.RFC3339)
+	}
+	return v.String()
 }
 
 // quoted is a basic string of TOML. Everything that is not plain ASCII stands as

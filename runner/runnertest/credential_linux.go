@@ -177,7 +177,8 @@ func credentialOutside(l *Lab) error {
 	case end.Outcome != record.OutcomeSucceeded:
 		return fmt.Errorf("ended as %s: %s%s", end.Outcome, out.text("out"), out.text("err"))
 	}
-	return searchFiles(l.Dir)
+	return firstError(func() error { return searchFiles(l.Dir) },
+		func() error { return wantText("output", out.text("out"), "[credential db][credential db]") })
 }
 
 // searchProcesses looks at what procfs shows of each process.
