@@ -168,6 +168,30 @@ func TestTheServiceHasNoPartThatReadsOwnersKeys(t *testing.T) {
 	}
 }
 
+// A value that one more place sees is one more place that it can leak from.
+func TestOnlyBackendsSeeTheValuesOfCredentials(t *testing.T) {
+	seen := 0
+	for _, p := range list(t) {
+		rel := strings.TrimPrefix(p.ImportPath, module)
+		for _, f := range p.GoFiles {
+			text, err := os.ReadFile(filepath.Join(p.Dir, f))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(string(text), ".Reveal()") {
+				continue
+			}
+			seen++
+			if rel != "runner/bwrap" && rel != "runner/landlock" {
+				t.Errorf("%s reveals a credential in %s", rel, f)
+			}
+		}
+	}
+	if seen == 0 {
+		t.Error("no backend shows a credential")
+	}
+}
+
 func TestBackendsDoNotImportEachOther(t *testing.T) {
 	backends := []string{"runner/bwrap"}
 	for _, p := range list(t) {
