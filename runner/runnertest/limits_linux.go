@@ -41,13 +41,13 @@ func held(f record.Facts) bool { return slices.Contains(f.Layers, "cgroup") }
 // beside runs a job next to a neighbour that prints its turns, and sees to it that
 // the neighbour and the next job are as always.
 func (l *Lab) beside(j Job) (Result, error) {
-	end, _, _, err := l.startSaying(shell("echo up; i=0; while [ $i -lt 40 ]; do i=$((i+1)); sleep 0.02; done; echo $i"))
+	end, _, _, err := l.startSaying(shell("echo up; i=0; while [ $i -lt 15 ]; do i=$((i+1)); sleep 0.02; done; echo $i"))
 	if err != nil {
 		return Result{}, err
 	}
 	j.weaker = append(j.weaker, jobspec.WeakerSoftLimits)
 	r, err := l.run(j)
-	if n := end(); n.End.Outcome != record.OutcomeSucceeded || n.Out != "up\n40\n" {
+	if n := end(); n.End.Outcome != record.OutcomeSucceeded || n.Out != "up\n15\n" {
 		err = errors.Join(err, fmt.Errorf("the neighbour ended as %+v, %q", n.End, n.Out))
 	}
 	_, nerr := l.succeed(shell("exit 0"))
