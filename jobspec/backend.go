@@ -75,6 +75,7 @@ func (j *judge) sandbox() {
 	if j.op.Net == NetProxy {
 		j.needs(b, "netns")
 	}
+	j.wholeLimits(b)
 }
 
 func (j *judge) needs(b Sandbox, capability string) {

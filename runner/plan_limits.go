@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"slices"
-
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/runner/cgroup"
 	"github.com/sbxcron/sbxcron/runner/stub"
@@ -64,29 +62,29 @@ func (b *Blueprint) Soft(h cgroup.Held) []string {
 	return soft
 }
 
-// CheckHeld refuses a run whose owner asked for a limit of memory or CPU that
-// this machine cannot hold, unless policy and spec accept that by name. A limit
-// at its default was asked for by nobody: it is held as well as it can be, and
-// the record says how well.
+// CheckHeld refuses a run whose owner asked for a limit that this machine cannot
+// hold for the run as a whole; see jobspec.UnheldLimits.
 func (b *Blueprint) CheckHeld(h cgroup.Held, why string) error {
-	def := jobspec.DefaultLimits()
-	for _, l := range []struct {
-		name      string
-		got, def  int64
-		heldWhole bool
-	}{
-		{"limits.memory", b.Limits.MemoryBytes, def.MemoryBytes, h.Memory},
-		{"limits.cpus", b.Limits.CPUPercent, def.CPUPercent, h.CPU},
-	} {
-		if l.got > 0 && l.got != l.def && !l.heldWhole && !slices.Contains(b.Weaker, jobspec.WeakerSoftLimits) {
-			return refuse(jobspec.CodeSbxFeatureMissing, l.name, "%s cannot be held for the job as a whole: %s; %s", l.name, why, CgroupRemedy)
-		}
+	s := jobspec.Spec{Limits: b.Limits, Weaker: b.Weaker}
+	for _, name := range s.UnheldLimits(HeldWords(h)) {
+		return refuse(jobspec.CodeSbxFeatureMissing, name, "%s cannot be held for the job as a whole: %s; %s", name, why, jobspec.CgroupRemedy)
 	}
 	return nil
 }
 
-// CgroupRemedy says how a service comes to a cgroup of its own.
-const CgroupRemedy = "let the service have a cgroup of its own: Delegate=yes in its unit, or start it with systemd-run --user --scope -p Delegate=yes (without --user as root)"
+// HeldWords are the capabilities that a backend with such cgroups has.
+func HeldWords(h cgroup.Held) []string {
+	var all []string
+	for _, c := range []struct {
+		name string
+		has  bool
+	}{{jobspec.CapCgroupMemory, h.Memory}, {jobspec.CapCgroupCPU, h.CPU}, {jobspec.CapCgroupPIDs, h.PIDs}} {
+		if c.has {
+			all = append(all, c.name)
+		}
+	}
+	return all
+}
 
 // Numbers of the kernel that limits use (uapi headers).
 const (

@@ -161,7 +161,7 @@ const landlockRemedy = "use a kernel with landlock (5.19 or newer) and have it i
 // capabilities are what specs may require of this backend.
 func (b *Backend) capabilities() []string {
 	all := []string{"userns", "pidns", "netns", "ipcns", "utsns", "mounts", runner.FreshProc, "landlock", "seccomp", "exact_bytes", "rlimits"}
-	return append(all, heldWords(b.cgroups.Held())...)
+	return append(all, runner.HeldWords(b.cgroups.Held())...)
 }
 
 func closeAll(files ...*os.File) {

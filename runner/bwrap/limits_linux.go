@@ -157,17 +157,3 @@ func cgroupLayer(h cgroup.Held) []string {
 	}
 	return nil
 }
-
-// heldWords are the capabilities of cgroups, for specs that require them.
-func heldWords(h cgroup.Held) []string {
-	var all []string
-	for _, c := range []struct {
-		name string
-		has  bool
-	}{{"cgroup_memory", h.Memory}, {"cgroup_cpu", h.CPU}, {"cgroup_pids", h.PIDs}} {
-		if c.has {
-			all = append(all, c.name)
-		}
-	}
-	return all
-}

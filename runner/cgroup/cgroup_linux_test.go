@@ -123,7 +123,7 @@ func TestCPUTimeIsHeld(t *testing.T) {
 	tree := held(t, func(h Held) bool { return h.CPU })
 	l := leaf(t, tree, "r-1", Want{CPUPercent: 20})
 	begin := time.Now()
-	if text, err := in(t, l, "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done"); err != nil {
+	if text, err := in(t, l, "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"); err != nil {
 		t.Fatal(text, err)
 	}
 	took, e := time.Since(begin), l.Events()

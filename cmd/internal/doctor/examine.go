@@ -3,6 +3,8 @@ package doctor
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -22,7 +24,11 @@ func Examine(f Facts) []Check {
 			"run the service on linux; signing, reading and auditing work here")}
 	}
 	checks := files(f.Files)
-	return append(checks, clock(f), zone(f), sandbox(f.Sandbox), landlock(f.Landlock), userns(f.Userns),
+	checks = append(checks, clock(f), zone(f), sandbox(f.Sandbox))
+	if f.Sandbox.Usable {
+		checks = append(checks, limits(f.Sandbox))
+	}
+	return append(checks, landlock(f.Landlock), userns(f.Userns),
 		sameUID(f), service(f), signingKey(f))
 }
 
@@ -86,6 +92,21 @@ func sandbox(s jobspec.Sandbox) Check {
 		return fail("sandbox", fmt.Sprintf("%s: %s", code, s.Detail), remedy)
 	}
 	return ok("sandbox", fmt.Sprintf("%s %s, tried just now", s.Backend, s.Version))
+}
+
+// limits says whether a job is held as a whole. It is tried in the group that
+// this command runs in, which need not be the service's.
+func limits(s jobspec.Sandbox) Check {
+	var soft []string
+	for _, x := range []struct{ name, capability string }{{"memory", jobspec.CapCgroupMemory}, {"CPU", jobspec.CapCgroupCPU}} {
+		if !slices.Contains(s.Capabilities, x.capability) {
+			soft = append(soft, x.name)
+		}
+	}
+	if len(soft) == 0 {
+		return ok("limits", "memory and CPU are held for a job as a whole")
+	}
+	return warn("limits", strings.Join(soft, " and ")+" of jobs started from here are soft: held for each process and not for the job as a whole", jobspec.CgroupRemedy)
 }
 
 func landlock(abi int) Check {

@@ -14,7 +14,7 @@ var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 // sound is a machine on which everything is right.
 func sound() Facts {
 	return Facts{Platform: "linux", System: true, Files: []FileFact{{Path: "/etc/sbxcron"}}, Now: noon, HighestSeen: noon, Synchronised: Yes,
-		Sandbox: jobspec.Sandbox{Backend: "bwrap", Usable: true, Version: "0.8.0"}, Landlock: 7, Service: true, ServicePID: 812, Zone: "Europe/Berlin"}
+		Sandbox: jobspec.Sandbox{Backend: "bwrap", Usable: true, Version: "0.8.0", Capabilities: []string{jobspec.CapCgroupMemory, jobspec.CapCgroupCPU}}, Landlock: 7, Service: true, ServicePID: 812, Zone: "Europe/Berlin"}
 }
 
 func TestASoundMachineHasNothingToMend(t *testing.T) {
@@ -50,6 +50,7 @@ func TestEachFaultIsNamedWithARemedy(t *testing.T) {
 		"clock unknown":      {func(f *Facts) { f.Synchronised = Unknown }, "clock", Warn, "time service"},
 		"no zone":            {func(f *Facts) { f.Zone = "" }, "zone", Warn, "--timezone"},
 		"no sandbox":         {func(f *Facts) { f.Sandbox = jobspec.Sandbox{} }, "sandbox", Fail, "bubblewrap"},
+		"soft limits":        {func(f *Facts) { f.Sandbox.Capabilities = nil }, "limits", Warn, "Delegate=yes"},
 		"sandbox problem":    {func(f *Facts) { f.Sandbox.Usable, f.Sandbox.Remedy = false, "do this" }, "sandbox", Fail, "do this"},
 		"no landlock":        {func(f *Facts) { f.Landlock = 0 }, "landlock", Fail, "Landlock"},
 		"old landlock":       {func(f *Facts) { f.Landlock = 1 }, "landlock", Fail, "Landlock"},
