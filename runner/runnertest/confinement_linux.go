@@ -5,17 +5,20 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/runner/seccomp"
 )
 
 // confinementCases say what a job cannot do to the host.
 func confinementCases() []Case {
 	return []Case{
 		{"kernel interfaces are refused", true, kernelInterfaces},
+		{"each rule about system calls refuses what it is about", true, eachRule},
 		{"no file outside can be written", true, writesOutside},
 		{"no secret can be read", true, secrets},
 		{"no set-id file or device is left behind", true, setIDFiles},
@@ -52,6 +55,42 @@ func kernelInterfaces(l *Lab) error {
 	}
 	if len(wrong) > 0 {
 		return fmt.Errorf("%s", strings.Join(wrong, "; "))
+	}
+	return nil
+}
+
+// eachRule makes a call for every rule of the filters and wants its answer: the
+// rules themselves say which, so that none is without a victim.
+func eachRule(l *Lab) error {
+	all, err := seccomp.EachRefused(seccomp.Arch(runtime.GOARCH), seccomp.Opens{})
+	if err != nil {
+		return err
+	}
+	want, argv := map[string]string{}, []string{"calls"}
+	for i, r := range all {
+		name := fmt.Sprintf("%d-%s", i, r.Call)
+		want[name] = "EPERM"
+		if r.Absent {
+			want[name] = "ENOSYS"
+		}
+		text := fmt.Sprintf("%s,%d", name, r.NR)
+		for _, a := range r.Args {
+			text += fmt.Sprintf(",%d", a)
+		}
+		argv = append(argv, text)
+	}
+	got, err := l.answers(l.victim(argv...))
+	if err != nil {
+		return err
+	}
+	var wrong []string
+	for name, answer := range want {
+		if got[name] != answer {
+			wrong = append(wrong, fmt.Sprintf("%s: %q, want %s", name, got[name], answer))
+		}
+	}
+	if len(wrong) > 0 || len(want) < 80 {
+		return fmt.Errorf("%d calls: %s", len(want), strings.Join(wrong, "; "))
 	}
 	return nil
 }

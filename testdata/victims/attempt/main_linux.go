@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"syscall"
 	"unsafe"
 
@@ -18,7 +19,7 @@ func main() {
 	runtime.LockOSThread()
 	open := openFiles() // before anything of ours opens more
 	if len(os.Args) < 2 {
-		fmt.Fprintln(os.Stderr, "usage: attempt fds | kernel | write PATH... | read PATH... | setid DIR | escape DIR | flood COUNT | targets COUNT")
+		fmt.Fprintln(os.Stderr, "usage: attempt fds | kernel | calls CALL... | write PATH... | read PATH... | setid DIR | escape DIR | flood COUNT | targets COUNT")
 		os.Exit(2)
 	}
 	args := os.Args[2:]
@@ -33,6 +34,8 @@ func main() {
 		each(args, read)
 	case "setid":
 		setID(args[0])
+	case "calls":
+		calls(args)
 	case "flood":
 		flood(args[0])
 	case "targets":
@@ -103,6 +106,21 @@ func call(name string, nr uintptr, a ...uintptr) {
 		return
 	}
 	say(name, errno)
+}
+
+// calls makes the calls that it is given, each a name, a number and six arguments
+// with commas between them.
+func calls(list []string) {
+	for _, text := range list {
+		name, numbers, _ := strings.Cut(text, ",")
+		var nr uintptr
+		var a [6]uintptr
+		if _, err := fmt.Sscanf(numbers, "%d,%d,%d,%d,%d,%d,%d", &nr, &a[0], &a[1], &a[2], &a[3], &a[4], &a[5]); err != nil {
+			say(name, err)
+			continue
+		}
+		call(name, nr, a[:]...)
+	}
 }
 
 func cstr(s string) uintptr {
