@@ -126,6 +126,9 @@ func MaskEnd(s *mask.Set, end *record.End) {
 	for i := range end.Denials {
 		end.Denials[i].Target = s.Text(end.Denials[i].Target)
 	}
+	for i := range end.Connections {
+		end.Connections[i].Host = s.Text(end.Connections[i].Host)
+	}
 	for i := range end.Reasons {
 		end.Reasons[i].Target, end.Reasons[i].Detail = s.Text(end.Reasons[i].Target), s.Text(end.Reasons[i].Detail)
 	}
