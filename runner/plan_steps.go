@@ -153,6 +153,12 @@ func (s *steps) openFiles() {
 // identity measures who the payload will be: the planned ids, no capability,
 // and process 2 of a new pid namespace, whose init is the sandbox's.
 func (s *steps) identity() {
+	s.ids()
+	s.call(LayerPidNS, "getpid", 2)
+	s.noCapabilities()
+}
+
+func (s *steps) ids() {
 	uid, gid := int64(s.b.Account.UID), int64(s.b.Account.GID)
 	s.call(LayerUID, "getuid", uid)
 	s.call(LayerUID, "geteuid", uid)
@@ -161,7 +167,9 @@ func (s *steps) identity() {
 	if s.b.Account.Drop {
 		s.call(LayerUID, "getgroups", 0, stub.Int(0), stub.Int(0))
 	}
-	s.call(LayerPidNS, "getpid", 2)
+}
+
+func (s *steps) noCapabilities() {
 	head := s.t.Bytes("capability_header", binary.LittleEndian.AppendUint64(nil, capVersion3))
 	s.call(LayerCaps, "capget", 0, head, stub.Cell(0, 0))
 	for i := range 3 {
@@ -181,12 +189,16 @@ func (s *steps) mounts() {
 	for _, dir := range dirs {
 		s.call(LayerMounts, "openat", errReadOnly, stub.Int(atCwd), s.t.String(dir+"/.sbxcron-probe"), stub.Int(oCreatExclWr|oCloexec), stub.Int(0o600))
 	}
-	s.call(LayerNoTTY, "openat", errNoDevice, stub.Int(atCwd), s.t.String("/dev/tty"), stub.Int(oReadWrite|oCloexec), stub.Int(0))
+	s.noTTY()
 	s.call(LayerCwd, "newfstatat", 0, stub.Int(atCwd), s.t.String("."), stub.Cell(1, 0), stub.Int(0))
 	if s.b.Cwd.Pin >= 0 {
 		s.word(LayerCwd, "device of the cwd", int64(s.b.Cwd.ID.Dev), stub.Cell(1, statDev))
 		s.word(LayerCwd, "inode of the cwd", int64(s.b.Cwd.ID.Ino), stub.Cell(1, statIno))
 	}
+}
+
+func (s *steps) noTTY() {
+	s.call(LayerNoTTY, "openat", errNoDevice, stub.Int(atCwd), s.t.String("/dev/tty"), stub.Int(oReadWrite|oCloexec), stub.Int(0))
 }
 
 // namespaces measures the namespaces alone: no user namespace is left to make,
@@ -235,20 +247,30 @@ func (s *steps) seccomp(filter seccomp.Program) {
 // measure shows that each layer holds now that all are there. The stub's own
 // file could be opened before landlock came; the same open must fail now.
 func (s *steps) measure() {
-	s.call(LayerSeccomp, "prctl", 2, stub.Int(prGetSeccomp), stub.Int(0), stub.Int(0), stub.Int(0), stub.Int(0))
-	s.call(LayerNNP, "prctl", 1, stub.Int(prGetNNP), stub.Int(0), stub.Int(0), stub.Int(0), stub.Int(0))
+	s.filtered()
 	if s.abi >= LandlockFloor {
 		s.call(LayerLandlock, "openat", errAccess, stub.Int(atCwd), s.t.String(StubPath), stub.Int(oCloexec), stub.Int(0))
 	}
 	s.closedProc()
+	s.refusedCalls()
+	s.listFiles()
+	s.measured()
+}
+
+// filtered measures that there is a filter, and that it cannot be undone.
+func (s *steps) filtered() {
+	s.call(LayerSeccomp, "prctl", 2, stub.Int(prGetSeccomp), stub.Int(0), stub.Int(0), stub.Int(0), stub.Int(0))
+	s.call(LayerNNP, "prctl", 1, stub.Int(prGetNNP), stub.Int(0), stub.Int(0), stub.Int(0), stub.Int(0))
+}
+
+// refusedCalls measures some of what the filter refuses.
+func (s *steps) refusedCalls() {
 	for _, family := range s.b.Watch().Closed() {
 		s.call(LayerSeccomp, "socket", errPerm, stub.Int(family), stub.Int(sockDgram|oCloexec), stub.Int(0))
 	}
 	s.measureNet()
 	s.call(LayerSeccomp, "unshare", errPerm, stub.Int(newUser))
 	s.call(LayerSeccomp, "io_uring_setup", errNoCall, stub.Int(1), stub.Int(0))
-	s.listFiles()
-	s.measured()
 }
 
 // listFiles measures that 0, 1, 2, the two pipes and the directory that is
@@ -269,6 +291,10 @@ func (s *steps) listFiles() {
 func (s *steps) barrier() {
 	s.execIdentity(10)
 	s.close(firstSpareFD)
+	s.wait()
+}
+
+func (s *steps) wait() {
 	s.call("", "write", stub.MessageSize, stub.Int(stub.StatusFD), s.t.Bytes("ready", stub.Ready()), stub.Int(stub.MessageSize))
 	s.call("", "read", 1, stub.Int(stub.BarrierFD), stub.Cell(9, 0), stub.Int(1))
 	s.word("", "release byte", int64(ReleaseByte), stub.Cell(9, 0))

@@ -5,8 +5,9 @@ package seccomp
 // and file system with everything else of its account. Landlock has no say in
 // what is refused here (landlock(7), LIMITATIONS; landlock_task hooks of the
 // kernel): metadata of files by name, System V and POSIX IPC, notes about any
-// directory, limits and priorities of other processes. The kernel takes the
-// stricter answer of this program and of Filter's.
+// directory, limits and priorities of other processes. Nobody holds a listener for
+// such a job: what the first program leaves to one is refused here. The kernel
+// takes the stricter answer of this program and of Filter's.
 func Alone(a Arch) (Program, error) {
 	p, err := a.head()
 	if err != nil {
@@ -45,6 +46,9 @@ const (
 
 func aloneRules() []rule {
 	var all []rule
+	for _, r := range toldRules(Opens{}) {
+		all = append(all, rule{r.call, EPERM, r.tests})
+	}
 	for _, family := range [][]string{metadataCalls(), ipcCalls(), watchCalls()} {
 		all = append(all, always(EPERM, family...)...)
 	}

@@ -29,6 +29,9 @@ func TestAloneRefusesWhatLandlockDoesNotSee(t *testing.T) {
 		{"read", [6]uint64{}, Allow}, {"openat", [6]uint64{}, Allow}, {"kill", [6]uint64{1, 9}, Allow}, // landlock's scope
 		{"chmod", [6]uint64{heap, 0o644}, EPERM}, {"fchmodat", [6]uint64{3, heap, 0o644}, EPERM}, {"fchmodat2", [6]uint64{3, heap, 0o644, 0x1000}, EPERM},
 		{"fchmod", [6]uint64{3, 0o644}, Allow},
+		{"socket", [6]uint64{1, 1}, EPERM}, {"socket", [6]uint64{2, 1, 6}, EPERM}, {"socketpair", [6]uint64{1, 1}, Allow},
+		{"mount", [6]uint64{}, EPERM}, {"ptrace", [6]uint64{}, EPERM}, {"bpf", [6]uint64{}, EPERM}, {"unshare", [6]uint64{0x10000000}, EPERM},
+		{"clone", [6]uint64{0x10000011}, EPERM}, {"clone", [6]uint64{0x1200011}, Allow}, {"ioctl", [6]uint64{3, 0x5412}, EPERM},
 		{"chown", [6]uint64{heap}, EPERM}, {"lchown", [6]uint64{heap}, EPERM}, {"fchown", [6]uint64{3}, EPERM}, {"fchownat", [6]uint64{3, heap}, EPERM},
 		{"utimensat", [6]uint64{3, 0, heap}, Allow}, {"utimensat", [6]uint64{3, heap, 0}, EPERM},
 		{"utimensat", [6]uint64{3, 1 << 32, 0}, EPERM}, // an address whose low half is zero
@@ -64,6 +67,22 @@ func TestAloneNamesListedCalls(t *testing.T) {
 	for _, r := range aloneRules() {
 		if !AMD64.has(r.call) && !ARM64.has(r.call) {
 			t.Errorf("rule for %q, which no architecture has", r.call)
+		}
+	}
+}
+
+// Whatever the first program leaves to a listener is refused here: there is none.
+func TestAloneRefusesWhatAListenerWouldBeAsked(t *testing.T) {
+	refused := map[string]bool{}
+	for _, r := range aloneRules() {
+		refused[r.call] = refused[r.call] || r.action == EPERM
+		if r.action == Notify {
+			t.Errorf("%s waits for a listener", r.call)
+		}
+	}
+	for _, call := range ToldCalls() {
+		if !refused[call] {
+			t.Errorf("%s is left to nobody", call)
 		}
 	}
 }

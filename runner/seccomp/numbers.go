@@ -206,6 +206,7 @@ var numbers = [...]number{
 	{"swapon", 167, 224},
 	{"sysfs", 139, absent},
 	{"syslog", 103, 116},
+	{"truncate", 76, 45},
 	{"umask", 95, 166},
 	{"umount2", 166, 39},
 	{"unshare", 272, 97},
