@@ -193,7 +193,7 @@ func TestOnlyBackendsSeeTheValuesOfCredentials(t *testing.T) {
 }
 
 func TestBackendsDoNotImportEachOther(t *testing.T) {
-	backends := []string{"runner/bwrap"}
+	backends := []string{"runner/bwrap", "runner/landlock"}
 	for _, p := range list(t) {
 		rel := strings.TrimPrefix(p.ImportPath, module)
 		for _, b := range backends {

@@ -154,10 +154,11 @@ const (
 	WriteFile       // read and change a single file
 	Private         // like Write, and sockets
 	Tell            // write to a single pipe, and not read it
+	Node            // read and write a single device
 )
 
 var rightWords = [...]string{NoRight: "nothing", List: "list", Read: "read", ReadFile: "read-file", Devices: "devices",
-	Write: "write", WriteFile: "write-file", Private: "private", Tell: "tell"}
+	Write: "write", WriteFile: "write-file", Private: "private", Tell: "tell", Node: "node"}
 
 // String names the right.
 func (r Right) String() string {

@@ -65,6 +65,8 @@ func (r Right) bits(abi int) uint64 {
 		bits = llExecute | llReadFile | change
 	case Tell:
 		bits = llWriteFile
+	case Node:
+		bits = llReadFile | llWriteFile | llTruncate | llIoctlDev
 	case Private:
 		bits = llExecute | llReadFile | llReadDir | change | tree | llMakeSock
 	}

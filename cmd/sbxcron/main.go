@@ -11,6 +11,7 @@ import (
 	"github.com/sbxcron/sbxcron/cmd/internal/cli"
 	"github.com/sbxcron/sbxcron/cmd/internal/sweep"
 	"github.com/sbxcron/sbxcron/cmd/internal/ui"
+	"github.com/sbxcron/sbxcron/runner/landlock"
 	"github.com/sbxcron/sbxcron/runner/pin"
 	"github.com/sbxcron/sbxcron/runner/supervise"
 	"github.com/sbxcron/sbxcron/runner/witness"
@@ -22,6 +23,7 @@ func main() {
 	pin.ChildMain()
 	supervise.ChildMain()
 	witness.ChildMain()
+	landlock.ChildMain()
 	sweep.ChildMain() // and so is the child that removes what a try has made
 	version := cli.BuildVersion()
 	app := &cli.App{

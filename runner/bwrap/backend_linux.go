@@ -3,17 +3,14 @@ package bwrap
 import (
 	"fmt"
 	"os"
-	"runtime"
 	"sync"
 	"time"
 
-	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/runner"
-	"github.com/sbxcron/sbxcron/runner/cause"
 	"github.com/sbxcron/sbxcron/runner/cgroup"
 	"github.com/sbxcron/sbxcron/runner/internal/channel"
+	host "github.com/sbxcron/sbxcron/runner/internal/machine"
 	"github.com/sbxcron/sbxcron/runner/internal/stubfile"
-	"github.com/sbxcron/sbxcron/runner/seccomp"
 	"github.com/sbxcron/sbxcron/runner/supervise"
 	"golang.org/x/sys/unix"
 )
@@ -140,21 +137,7 @@ func (b *Backend) machine() (runner.Machine, error) {
 	return m, err
 }
 
-func machine() (runner.Machine, error) {
-	m := runner.Machine{Arch: seccomp.Arch(runtime.GOARCH), LandlockABI: cause.Read().Landlock}
-	for _, l := range []struct {
-		resource int
-		to       *uint64
-	}{{unix.RLIMIT_NOFILE, &m.HardNoFile}, {unix.RLIMIT_NPROC, &m.HardNProc}, {unix.RLIMIT_FSIZE, &m.HardFSize}, {unix.RLIMIT_MEMLOCK, &m.HardMemlock},
-		{unix.RLIMIT_DATA, &m.HardData}, {unix.RLIMIT_CPU, &m.HardCPU}} {
-		var r unix.Rlimit
-		if err := unix.Getrlimit(l.resource, &r); err != nil {
-			return m, refusal(jobspec.CodeSbxResource, "", "read resource limit %d: %v", l.resource, err)
-		}
-		*l.to = r.Max
-	}
-	return m, nil
-}
+func machine() (runner.Machine, error) { return host.Read() }
 
 const landlockRemedy = "use a kernel with landlock (5.19 or newer) and have it in the list lsm= of the kernel's command line"
 

@@ -9,6 +9,7 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/cgroup"
+	"github.com/sbxcron/sbxcron/runner/internal/ends"
 	"github.com/sbxcron/sbxcron/runner/stub"
 	"golang.org/x/sys/unix"
 )
@@ -136,7 +137,7 @@ func (r *run) limitReason(why jobspec.Code) record.Reason {
 	case jobspec.CodeLimitWorkspace:
 		return record.Reason{Code: why, Target: fmt.Sprintf("%d bytes", l.WorkspaceGrowthBytes), Detail: fmt.Sprintf("what it may write to grew by %d bytes", r.grown.Load())}
 	case jobspec.CodeLimitOutput:
-		return record.Reason{Code: why, Target: fmt.Sprintf("%d bytes", floodBytes(l.OutputBytes)), Detail: "a stream brought more than is ever read; only limits.output of it would have been kept"}
+		return record.Reason{Code: why, Target: fmt.Sprintf("%d bytes", ends.FloodBytes(l.OutputBytes)), Detail: "a stream brought more than is ever read; only limits.output of it would have been kept"}
 	}
 	return record.Reason{Code: why}
 }

@@ -104,7 +104,7 @@ func (b *Backend) prepare(ctx context.Context, plan *runner.Plan, m runner.Machi
 		return nil, err
 	}
 	r.facts = record.Facts{Backend: Name, BackendFile: prog.digest, Plan: plan.Digest(), Stub: b.stub.Digest(),
-		Layers: append(layers(table, m), cgroupLayer(m.Held)...), Probe: "passed", UID: p.Account.UID, Soft: p.Soft(m.Held), Credentials: p.CredentialNames()}
+		Layers: append(runner.Layers(table, m), cgroupLayer(m.Held)...), Probe: "passed", UID: p.Account.UID, Soft: p.Soft(m.Held), Credentials: p.CredentialNames()}
 	return r, nil
 }
 

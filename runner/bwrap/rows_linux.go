@@ -1,8 +1,6 @@
 package bwrap
 
 import (
-	"fmt"
-	"slices"
 	"strings"
 
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -58,19 +56,4 @@ func rowName(t *stub.Table, row int) string {
 		return ""
 	}
 	return t.Rows()[row].Name
-}
-
-// layers lists what rows measured, in the order of their first measurement.
-func layers(t *stub.Table, m runner.Machine) []string {
-	var list []string
-	for _, r := range t.Rows() {
-		name := r.Layer
-		if name == runner.LayerLandlock {
-			name = fmt.Sprintf("%s/%d", name, m.LandlockABI)
-		}
-		if name != "" && !slices.Contains(list, name) {
-			list = append(list, name)
-		}
-	}
-	return list
 }

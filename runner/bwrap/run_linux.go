@@ -15,6 +15,7 @@ import (
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/cgroup"
 	"github.com/sbxcron/sbxcron/runner/internal/channel"
+	"github.com/sbxcron/sbxcron/runner/internal/ends"
 	"github.com/sbxcron/sbxcron/runner/mask"
 	"github.com/sbxcron/sbxcron/runner/stub"
 	"github.com/sbxcron/sbxcron/runner/supervise"
@@ -183,7 +184,7 @@ func (r *run) Release() (runner.Process, error) {
 		r.drained[i] = make(chan struct{})
 		go func() {
 			defer close(r.drained[i])
-			io.Copy(&dam{r.captures[i], floodBytes(r.p.Limits.OutputBytes), func() { r.Kill(jobspec.CodeLimitOutput) }}, from) // ends with the last writer, or at the deadline that Wait sets
+			io.Copy(ends.NewDam(r.captures[i], r.p.Limits.OutputBytes, func() { r.Kill(jobspec.CodeLimitOutput) }), from) // ends with the last writer, or at the deadline that Wait sets
 		}()
 	}
 	if _, err := r.pipes.barrier.Write([]byte{runner.ReleaseByte}); err != nil {

@@ -70,7 +70,7 @@ func everyShim(l *Lab) error {
 				continue // real paths only
 			}
 			began := time.Now()
-			j := shell(fmt.Sprintf("%s -n 'two words'; echo status $? > /tmp/s; cat /tmp/s", name))
+			j := shell(fmt.Sprintf("%s -n 'two words'; echo status $? > $TMPDIR/s; cat $TMPDIR/s", name))
 			r, err := l.wantDenied(j, fmt.Sprintf(`%s %s -n "two words" x1`, t.Code, name))
 			if err != nil {
 				return fmt.Errorf("%s: %w", name, err)

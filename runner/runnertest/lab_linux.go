@@ -27,6 +27,7 @@ type shop struct {
 	attempt string // the victim program, built once
 	host    runner.Host
 	account runner.Account
+	weaker  []string // choices without which the backend runs nothing
 }
 
 func newShop(t *testing.T) (*shop, error) {
@@ -166,7 +167,7 @@ func (l *Lab) plan(j Job) (p *runner.Plan, out *kept, done func(), err error) {
 	spec := &jobspec.Spec{
 		Bound: bound,
 		Cwd:   jobspec.Place{Path: j.cwd}, Read: j.read, Write: j.write, Deny: j.deny, Env: j.env, Stdin: j.stdin, MayCreate: j.mayCreate, Denials: j.denials, Result: j.result,
-		Git: j.git, Bind: j.bind, StateDir: j.state != "", Weaker: j.weaker, Credentials: j.credentials,
+		Git: j.git, Bind: j.bind, StateDir: j.state != "", Weaker: append(slices.Clone(l.weaker), j.weaker...), Credentials: j.credentials,
 		Schedule: jobspec.Schedule{Timezone: "Europe/Berlin"},
 		Limits: jobspec.Limits{TimeoutSeconds: 30, GraceSeconds: 1, FileSizeBytes: 64 << 20, OpenFiles: 256, PIDs: 128, TmpBytes: 16 << 20,
 			OutputBytes: 64 << 10},

@@ -22,7 +22,8 @@ type Missing struct{ Tool string }
 
 func (m *Missing) Error() string { return m.Tool + " is not installed" }
 
-// Run runs every case against backends that open makes. TestMain must call
+// Run runs every case against backends that open makes. A case that needs a
+// capability which the backend does not report is skipped, and says so. TestMain must call
 // pin.ChildMain and supervise.ChildMain first.
 func Run(t *testing.T, open func() runner.Backend) { RunCases(t, open, Cases()) }
 
@@ -34,8 +35,13 @@ func RunCases(t *testing.T, open func() runner.Backend, cases []Case) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	said := b.Probe(t.Context())
+	shop.weaker = said.Needs
 	for _, c := range cases {
 		t.Run(c.Name, func(t *testing.T) {
+			if need := needs()[c.Name]; need != "" && said.Usable && !slices.Contains(said.Capabilities, need) {
+				t.Skipf("backend %s has no %q", b.Name(), need)
+			}
 			lab, err := shop.lab(t, b)
 			if err != nil {
 				t.Fatal(err)

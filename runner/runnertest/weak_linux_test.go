@@ -140,3 +140,16 @@ func endMarked(t *testing.T, l *Lab) {
 		}
 	}
 }
+
+// A case that was renamed would hold for no backend that lacks what it is about.
+func TestCasesThatNeedACapabilityAreThere(t *testing.T) {
+	names := map[string]bool{}
+	for _, c := range Cases() {
+		names[c.Name] = true
+	}
+	for name := range needs() {
+		if !names[name] {
+			t.Errorf("there is no case %q", name)
+		}
+	}
+}

@@ -19,6 +19,7 @@ import (
 	"github.com/sbxcron/sbxcron/cmd/internal/daemon"
 	"github.com/sbxcron/sbxcron/cmd/internal/sweep"
 	"github.com/sbxcron/sbxcron/cmd/internal/ui"
+	"github.com/sbxcron/sbxcron/runner/landlock"
 	"github.com/sbxcron/sbxcron/runner/pin"
 	"github.com/sbxcron/sbxcron/runner/supervise"
 	"github.com/sbxcron/sbxcron/runner/witness"
@@ -46,6 +47,7 @@ func TestMain(m *testing.M) {
 	pin.ChildMain()
 	supervise.ChildMain()
 	witness.ChildMain()
+	landlock.ChildMain()
 	sweep.ChildMain()
 	if os.Getenv(envMain) == "1" {
 		os.Exit(program())

@@ -1,4 +1,4 @@
-package bwrap
+package ends
 
 import "io"
 
@@ -10,24 +10,27 @@ const (
 	floodMost   = 1 << 30
 )
 
-// floodBytes is how much of a stream is read where so much of it is kept.
-func floodBytes(keep int64) int64 {
+// FloodBytes is how much of a stream is read where so much of it is kept.
+func FloodBytes(keep int64) int64 {
 	if keep > floodMost/floodFactor {
 		return floodMost
 	}
 	return keep * floodFactor
 }
 
-// dam passes a stream on and calls over once when more than room has come.
+// Dam passes a stream on and calls over once when more than room has come.
 // It passes on even then: what the job has written already is counted.
-type dam struct {
+type Dam struct {
 	to   io.Writer
 	room int64
 	over func()
 }
 
+// NewDam passes on to a stream of which so much is kept.
+func NewDam(to io.Writer, keep int64, over func()) *Dam { return &Dam{to, FloodBytes(keep), over} }
+
 // Write passes p on.
-func (d *dam) Write(p []byte) (int, error) {
+func (d *Dam) Write(p []byte) (int, error) {
 	n, err := d.to.Write(p)
 	if d.room -= int64(n); d.room < 0 && d.over != nil {
 		d.over()

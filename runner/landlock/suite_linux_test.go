@@ -1,0 +1,55 @@
+package landlock
+
+import (
+	"os"
+	"testing"
+	"time"
+
+	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/pin"
+	"github.com/sbxcron/sbxcron/runner/runnertest"
+	"github.com/sbxcron/sbxcron/runner/supervise"
+	"github.com/sbxcron/sbxcron/runner/witness"
+)
+
+func TestMain(m *testing.M) {
+	pin.ChildMain()
+	supervise.ChildMain()
+	witness.ChildMain()
+	ChildMain()
+	os.Exit(m.Run())
+}
+
+func TestBackendPassesTheSuite(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("needs an ordinary user")
+	}
+	runnertest.Run(t, func() runner.Backend { return open(t) })
+}
+
+func open(t *testing.T) *Backend {
+	t.Helper()
+	b, err := New(Options{RunDir: t.TempDir(), Now: time.Now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return b
+}
+
+func TestProbeRunsItsCanary(t *testing.T) {
+	said := open(t).Probe(t.Context())
+	if os.Geteuid() == 0 {
+		if said.Usable || !said.Lasting || said.Remedy == "" {
+			t.Errorf("root: %+v", said)
+		}
+		return
+	}
+	if !said.Usable || len(said.Needs) != 1 {
+		t.Errorf("%+v", said)
+	}
+}
