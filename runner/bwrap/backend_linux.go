@@ -143,7 +143,8 @@ const landlockRemedy = "use a kernel with landlock (5.19 or newer) and have it i
 
 // capabilities are what specs may require of this backend.
 func (b *Backend) capabilities() []string {
-	all := []string{"userns", "pidns", "netns", "ipcns", "utsns", "mounts", runner.FreshProc, "landlock", "seccomp", "exact_bytes", "rlimits"}
+	all := []string{"userns", "pidns", "netns", "ipcns", "utsns", "mounts", runner.FreshProc, "landlock", "seccomp", "exact_bytes", "rlimits",
+		"listener", "growth", "leftovers"}
 	return append(all, runner.HeldWords(b.cgroups.Held())...)
 }
 

@@ -115,6 +115,9 @@ func checkNeeds(p *runner.Blueprint) error {
 	if p.Net != jobspec.NetNone {
 		return lacks("netns", "net.mode", "%s needs a network of its own", p.Net)
 	}
+	if p.Limits.WorkspaceGrowthBytes > 0 {
+		return lacks("growth", "limits.workspace_growth", "nobody watches what a run adds")
+	}
 	return nil
 }
 

@@ -60,6 +60,26 @@ func needs() map[string]string {
 			"an agent's result is read with its credentials masked",
 			"a credential is in no process and no file outside of its sandbox",
 			"a job without the credential does not see it",
+			"a full private place is the job's trouble alone",
+			"limits at their default run anywhere, and the record says how they are held",
+		},
+		"listener": {
+			"there is no terminal",
+			"sockets of the host cannot be reached",
+			"P01 a set-id program gains nothing",
+			"what the kernel refuses is told, each with what was wanted",
+			"a program that only the kernel sees makes its run denied",
+			"a flood of refused calls is counted and harms nobody",
+			"refused calls without an end are ended",
+			"many different refused calls keep the record small",
+		},
+		"growth": {
+			"files of a workspace are counted",
+			"growth is found in a job that was faster than the watcher",
+		},
+		"leftovers": {
+			"a set-id file that appears loses its bits and holds the job",
+			"a new hook in a repository below the folder is told of",
 		},
 		"pidns": {
 			"other processes are not visible",
