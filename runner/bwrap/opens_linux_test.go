@@ -31,8 +31,12 @@ func pythonJob(t testing.TB, b *Backend, text string, supervised bool) (plan *ru
 	if err != nil {
 		t.Fatal(err)
 	}
+	role := jobspec.RoleExecutable // what runs an embedded script
+	if supervised {
+		role = jobspec.RoleInterpreter
+	}
 	set, err := pin.Open(t.Context(), pin.Account{UID: a.UID, GID: a.GID, Drop: a.Drop}, []pin.Request{
-		{Use: jobspec.UseBound, Role: jobspec.RoleInterpreter, Path: python}, {Use: jobspec.UseCwd, Path: dir},
+		{Use: jobspec.UseBound, Role: role, Path: python}, {Use: jobspec.UseCwd, Path: dir},
 		{Use: jobspec.UseBound, Role: jobspec.RoleExecutable, Path: dir + "/job.py"}}, pin.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -42,9 +46,10 @@ func pythonJob(t testing.TB, b *Backend, text string, supervised bool) (plan *ru
 		o := set.Observation(i)
 		return jobspec.Bound{Role: role, Typed: typed, Real: o.Real, Size: o.Size, SHA256: o.SHA256}
 	}
-	spec := &jobspec.Spec{Cwd: jobspec.Place{Path: dir}, Bound: []jobspec.Bound{bind(jobspec.RoleInterpreter, "/usr/bin/python3", 0)},
-		Script: jobspec.Script{Interpreter: "/usr/bin/python3", Body: text},
-		Limits: jobspec.Limits{TimeoutSeconds: 120, PIDs: 64, OpenFiles: 64, TmpBytes: 1 << 20, OutputBytes: 1 << 16}}
+	spec := &jobspec.Spec{Cwd: jobspec.Place{Path: dir}, Bound: []jobspec.Bound{bind(role, "/usr/bin/python3", 0)},
+		Script:  jobspec.Script{Interpreter: "/usr/bin/python3", Body: text},
+		Denials: jobspec.DenialRules{Expected: []jobspec.ExpectedDenial{{Code: jobspec.CodeEscUserns, Target: "unshare user"}}},
+		Limits:  jobspec.Limits{TimeoutSeconds: 120, PIDs: 64, OpenFiles: 64, TmpBytes: 1 << 20, OutputBytes: 1 << 16}}
 	if supervised {
 		spec.Script, spec.Argv = jobspec.Script{}, []string{"./job.py"}
 		spec.Bound = append(spec.Bound, bind(jobspec.RoleExecutable, "./job.py", 2))
@@ -83,12 +88,17 @@ func pythonRun(t testing.TB, b *Backend, text string, supervised bool) string {
 }
 
 const opensText = `
-import os, time, sys
-for name in ("data", "/usr/bin/env", "link", "job.py"):
-    if not os.path.exists(name): continue
+import os, time, ctypes
+libc = ctypes.CDLL(None)
+def measure(name, n, f):
     begun = time.perf_counter()
-    for i in range(%d): os.close(os.open(name, os.O_RDONLY))
-    print(name, (time.perf_counter() - begun) / %d * 1e6)
+    for i in range(n): f()
+    print(name, (time.perf_counter() - begun) / n * 1e6)
+for name in ("data", "/usr/bin/env", "link", "job.py"):
+    if os.path.exists(name): measure(name, %[1]d, lambda: os.close(os.open(name, os.O_RDONLY)))
+measure("write", %[1]d, lambda: os.close(os.open("/tmp/f", os.O_WRONLY | os.O_CREAT)))
+measure("unshare", %[1]d, lambda: libc.unshare(0x10000000))
+measure("exec", %[1]d // 40, lambda: os.waitpid(os.posix_spawn("/bin/true", ["true"], {}), 0))
 `
 
 // BenchmarkOpens tells what an open costs a job, in microseconds, by the name
@@ -102,7 +112,7 @@ func BenchmarkOpens(b *testing.B) {
 	for _, supervised := range []bool{false, true} {
 		b.Run(fmt.Sprintf("supervised=%t", supervised), func(b *testing.B) {
 			for b.Loop() {
-				for line := range strings.Lines(pythonRun(b, backend, fmt.Sprintf(opensText, 20000, 20000), supervised)) {
+				for line := range strings.Lines(pythonRun(b, backend, fmt.Sprintf(opensText, 20000), supervised)) {
 					var name string
 					var micros float64
 					if _, err := fmt.Sscan(line, &name, &micros); err != nil {
