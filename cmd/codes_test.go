@@ -15,7 +15,7 @@ import (
 // a ledger line of today reads the same when something does.
 var unraised = []string{
 	// Attempts that the kernel must tell.
-	"CodeAskStdin", "CodeAskPager", "CodeEscAgentBypass", "CodeFsDeniedDevice",
+	"CodeAskStdin", "CodeAskPager", "CodeEscAgentBypass",
 	// Other backends, queues and their holders.
 	"CodeCapacity", "CodeServiceRunning",
 }

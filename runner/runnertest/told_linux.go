@@ -43,6 +43,8 @@ func unseenByShims(l *Lab) error {
 		{"sh", "read x < /dev/tty", "ask_tty /dev/tty x1"},
 		{"sh", "echo x > /dev/tty", "ask_tty /dev/tty x1"},
 		{"python3", "python3 -c 'import getpass; getpass.getpass()'", "ask_tty /dev/tty x1"},
+		{"cat", "cat /dev/mem", "fs_denied_device /dev/mem x1"},
+		{"dd", "dd if=/dev/zero of=/dev/vda count=1", "fs_denied_device /dev/vda x1"},
 		{"passwd", "passwd < /dev/null", "esc_setuid_inert /usr/bin/passwd x1"},
 		{"unshare", "unshare -Ur true", "esc_userns unshare user x1"},
 		{"chroot", "/usr/sbin/chroot / true", "esc_mount chroot / x1"},

@@ -89,9 +89,9 @@ func (s *server) judge(n *notification) verdict {
 	return s.judgeOpen(n, c)
 }
 
-// judgeOpen gives the approved bytes to whoever opens a bound name. Whoever would
-// write hears what the read-only mount over it says, which asks for the mode of
-// the file first.
+// judgeOpen tells of terminals and devices, and gives the approved bytes to whoever
+// opens a bound name. Whoever would write hears what the read-only mount over it
+// says, which asks for the mode of the file first.
 func (s *server) judgeOpen(n *notification, c call) verdict {
 	switch {
 	case c.path == runner.MeasuredPath:
@@ -102,9 +102,16 @@ func (s *server) judgeOpen(n *notification, c call) verdict {
 	case path.Clean(c.path) == terminal:
 		s.tell(expectedBy(builtinTerminals, Event{Code: jobspec.CodeAskTTY, Target: terminal, Count: 1}, n, [3]uint64{c.flags}))
 		return refuse(unix.ENXIO) // as the kernel says to whoever has none
-	case len(s.held) == 0 || c.flags&unix.O_ACCMODE == unix.O_WRONLY:
+	}
+	s.lookAtDevice(c)
+	if len(s.held) == 0 || c.flags&unix.O_ACCMODE == unix.O_WRONLY {
 		return verdict{} // no bytes of a bound name are read
 	}
+	return s.judgeName(n, c)
+}
+
+// judgeName is judgeOpen for what may be a bound name.
+func (s *server) judgeName(n *notification, c call) verdict {
 	f := s.find(c, c.flags&unix.O_NOFOLLOW == 0)
 	switch {
 	case f.name < 0 && f.errno == unix.ENOENT && c.flags&unix.O_CREAT != 0:
