@@ -10,3 +10,7 @@ import (
 func TestJobsWithANetworkReachWhatTheyName(t *testing.T) {
 	runnertest.RunCases(t, func() runner.Backend { return open(t) }, runnertest.NetCases())
 }
+
+func TestProgramsWorkUnchangedThroughTheProxy(t *testing.T) {
+	runnertest.RunCases(t, func() runner.Backend { return open(t) }, runnertest.NetProgramCases())
+}

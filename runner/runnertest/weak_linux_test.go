@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"syscall"
 	"testing"
@@ -98,7 +99,7 @@ func TestABackendWithoutASandboxFailsTheSuite(t *testing.T) {
 		t.Fatal(err)
 	}
 	marked := 0
-	for _, c := range Cases() {
+	for _, c := range slices.Concat(Cases(), NetCases()) {
 		if !c.Weak {
 			continue
 		}

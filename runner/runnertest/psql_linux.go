@@ -1,0 +1,98 @@
+package runnertest
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec/record"
+)
+
+// postgres starts a database, which listens on loopback and on a socket.
+func (l *Lab) postgres() (port int, socket string, stop func(), err error) {
+	bin := ""
+	for _, pattern := range []string{"/usr/lib/postgresql/*/bin/initdb", "/usr/local/bin/initdb", "/usr/bin/initdb"} {
+		if found, _ := filepath.Glob(pattern); len(found) > 0 {
+			bin = filepath.Dir(found[0])
+			break
+		}
+	}
+	if bin == "" {
+		return 0, "", nil, &Missing{"initdb"}
+	}
+	probe, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return 0, "", nil, err
+	}
+	port = probe.Addr().(*net.TCPAddr).Port
+	probe.Close()
+	uid, gid := os.Geteuid(), os.Getegid()
+	if uid == 0 { // which the database refuses to run as, and it wants to find its account
+		account, err := user.Lookup("nobody")
+		if err != nil {
+			return 0, "", nil, &Missing{"the account nobody"}
+		}
+		uid, _ = strconv.Atoi(account.Uid)
+		gid, _ = strconv.Atoi(account.Gid)
+	}
+	data, dir := l.folder("data"), l.folder("s")
+	must(os.Chmod(data, 0o700))
+	must(os.Chown(data, uid, gid))
+	must(os.Chown(dir, uid, gid))
+	command := func(name string, args ...string) *exec.Cmd {
+		cmd := exec.Command(filepath.Join(bin, name), args...)
+		cmd.Dir, cmd.Env = data, []string{"PATH=" + bin + ":/usr/bin:/bin", "LC_ALL=C", "HOME=" + data}
+		cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+		if os.Geteuid() == 0 {
+			cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+		}
+		return cmd
+	}
+	if out, err := command("initdb", "-D", data, "-A", "trust", "-U", "job", "--no-sync").CombinedOutput(); err != nil {
+		return 0, "", nil, &Missing{fmt.Sprintf("a database that can be made (%v: %.200s)", err, out)}
+	}
+	server := command("postgres", "-D", data, "-p", fmt.Sprint(port), "-k", dir, "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "unix_socket_permissions=0777")
+	if err := server.Start(); err != nil {
+		return 0, "", nil, err
+	}
+	stop = func() { server.Process.Signal(syscall.SIGQUIT); server.Wait() }
+	socket = fmt.Sprintf("%s/.s.PGSQL.%d", dir, port)
+	for range 100 {
+		if c, err := net.Dial("unix", socket); err == nil {
+			c.Close()
+			return port, socket, stop, nil
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+	stop()
+	return 0, "", nil, fmt.Errorf("the database does not listen")
+}
+
+func psqlBothWays(l *Lab) error {
+	if _, err := tool("psql"); err != nil {
+		return err
+	}
+	port, socket, stop, err := l.postgres()
+	if err != nil {
+		return err
+	}
+	defer stop()
+	j := shell(fmt.Sprintf(`set -e
+psql -X -At -h 127.0.0.1 -p %[1]d -U job postgres -c "select 'by forward'"
+psql -X -At -h %[2]s -p %[1]d -U job postgres -c "select 'by socket'"`, port, filepath.Dir(socket)))
+	j.net = &Network{proxy: true, forward: []string{fmt.Sprintf("localhost:%d", port)}, local: []string{socket}}
+	r, err := l.run(j)
+	if err != nil {
+		return err
+	}
+	if r.End.Outcome != record.OutcomeSucceeded || r.Out != "by forward\nby socket\n" || len(r.End.Connections) != 1 {
+		return fmt.Errorf("ended as %s, %v, %v; %s%s", r.End.Outcome, r.End.Denials, r.End.Connections, r.Out, r.Err)
+	}
+	return nil
+}
