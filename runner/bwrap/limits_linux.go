@@ -28,18 +28,43 @@ func (b *Backend) openLeaf(p *runner.Blueprint) (*cgroup.Leaf, error) {
 	return l, nil
 }
 
+// coming is a cgroup that is made while other things are prepared: that takes a
+// fifth of a millisecond, which a start need not wait for.
+type coming struct {
+	b    *Backend
+	done chan struct{}
+	leaf *cgroup.Leaf
+	err  error
+	used bool
+}
+
+func (b *Backend) leafAhead(p *runner.Blueprint) *coming {
+	c := &coming{b: b, done: make(chan struct{})}
+	go func() {
+		defer close(c.done)
+		c.leaf, c.err = b.openLeaf(p)
+	}()
+	return c
+}
+
+// drop removes the cgroup unless a run has it.
+func (c *coming) drop() {
+	if <-c.done; c.err == nil && !c.used {
+		c.b.dropLeaf(c.leaf)
+	}
+}
+
 // launchHeld starts bwrap for a blueprint in a cgroup of its own.
-func (b *Backend) launchHeld(prog *program, p *runner.Blueprint, view procfs, table *stub.Table, guards []guarded) (*os.Process, *pipes, *cgroup.Leaf, error) {
-	leaf, err := b.openLeaf(p)
+func (b *Backend) launchHeld(prog *program, p *runner.Blueprint, view procfs, table *stub.Table, guards []guarded, c *coming) (*os.Process, *pipes, *cgroup.Leaf, error) {
+	if <-c.done; c.err != nil {
+		return nil, nil, nil, c.err
+	}
+	proc, ours, err := b.launch(prog, p, view, table, guards, c.leaf)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	proc, ours, err := b.launch(prog, p, view, table, guards, leaf)
-	if err != nil {
-		b.dropLeaf(leaf)
-		return nil, nil, nil, err
-	}
-	return proc, ours, leaf, nil
+	c.used = true
+	return proc, ours, c.leaf, nil
 }
 
 // tooSmall puts the cause before what bwrap says when its memory ran out.

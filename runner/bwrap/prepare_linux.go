@@ -66,6 +66,8 @@ func (b *Backend) prepare(ctx context.Context, plan *runner.Plan, m runner.Machi
 	if err := b.checkNeeds(p); err != nil {
 		return nil, err
 	}
+	group := b.leafAhead(p)
+	defer group.drop()
 	prog, err := b.program()
 	if err != nil {
 		return nil, err
@@ -89,7 +91,7 @@ func (b *Backend) prepare(ctx context.Context, plan *runner.Plan, m runner.Machi
 		helper.Return()
 		return nil, err
 	}
-	proc, ours, leaf, err := b.launchHeld(prog, p, procfs{b.masks, m.NoFreshProc}, table, append(guards, guarded{path: runner.ChannelPath, file: events.Name()}))
+	proc, ours, leaf, err := b.launchHeld(prog, p, procfs{b.masks, m.NoFreshProc}, table, append(guards, guarded{path: runner.ChannelPath, file: events.Name()}), group)
 	if err != nil {
 		events.Close()
 		helper.Return()
