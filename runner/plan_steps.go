@@ -156,6 +156,7 @@ func (s *steps) identity() {
 	s.ids()
 	s.call(LayerPidNS, "getpid", 2)
 	s.noCapabilities()
+	s.boundingSet()
 }
 
 func (s *steps) ids() {

@@ -197,3 +197,20 @@ func TestAnExitStatusOf137IsNoSignal(t *testing.T) {
 		t.Errorf("ended as %+v", end)
 	}
 }
+
+// Kernels before 6.15 leave only bwrap's status, which is 128 and the signal.
+func TestTheSignalsOfLimitsAreKnownOnOlderKernels(t *testing.T) {
+	for _, c := range []struct {
+		code  int
+		exact bool
+		want  jobspec.Code
+	}{
+		{128 + int(unix.SIGXFSZ), false, jobspec.CodeLimitFsize}, {128 + int(unix.SIGXCPU), false, jobspec.CodeLimitCPU},
+		{128 + int(unix.SIGXFSZ), true, ""}, {128 + int(unix.SIGKILL), false, ""}, {int(unix.SIGXFSZ), false, ""}, {0, false, ""},
+	} {
+		r := &run{exact: c.exact}
+		if got := r.overLimit(&record.End{Exited: true, ExitCode: c.code}); got != c.want {
+			t.Errorf("status %d, exact %t: %q", c.code, c.exact, got)
+		}
+	}
+}

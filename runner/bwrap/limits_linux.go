@@ -136,13 +136,23 @@ func (r *run) overLimit(end *record.End) jobspec.Code {
 	if why := exceeded(r.events); why != "" {
 		return why
 	}
-	switch end.Signal {
+	switch sig := r.signalOf(end); sig {
 	case unix.SignalName(unix.SIGXFSZ):
 		return jobspec.CodeLimitFsize
 	case unix.SignalName(unix.SIGXCPU):
 		return jobspec.CodeLimitCPU
 	}
 	return ""
+}
+
+// signalOf is the signal that ended the payload. Where the kernel does not tell
+// (before Linux 6.15), a status of 128 and the number of a signal is taken for
+// it: no program ends with these two by its own choice.
+func (r *run) signalOf(end *record.End) string {
+	if end.Signal != "" || r.exact || !end.Exited || end.ExitCode <= 128 {
+		return end.Signal
+	}
+	return unix.SignalName(unix.Signal(end.ExitCode - 128))
 }
 
 // limitReason is what the record says of a limit.

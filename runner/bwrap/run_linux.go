@@ -38,6 +38,7 @@ type run struct {
 	watched  []watchedDir
 	helper   *supervise.Lent // nil once it was given back
 	leaf     *cgroup.Leaf
+	exact    bool           // the kernel told how the payload ended
 	events   cgroup.Events  // when the tree was gone
 	watchers sync.WaitGroup // of limits, until the tree is gone
 	began    time.Time      // before anything of the job could run

@@ -115,6 +115,7 @@ func (r *run) exitStatus(end *record.End) {
 	info := unix.PidfdInfo{Mask: unix.PIDFD_INFO_EXIT}
 	if err := unix.IoctlPidfdInfo(r.payload, &info); err == nil && info.Mask&unix.PIDFD_INFO_EXIT != 0 {
 		status := unix.WaitStatus(info.Exit_code)
+		r.exact = true
 		if status.Signaled() {
 			end.Signal = unix.SignalName(status.Signal())
 			return
