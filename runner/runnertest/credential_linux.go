@@ -2,6 +2,7 @@ package runnertest
 
 import (
 	"bytes"
+	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -22,9 +23,9 @@ import (
 	"github.com/sbxcron/sbxcron/runner"
 )
 
-// password is a value that stands nowhere else on the machine: no part of this
-// program's own text holds it in one piece.
-var password = strings.Join([]string{"Tr0ub4dor", "&3 / \"correct\\horse\"", "+battery%staple"}, "-")
+// password is a value that stands nowhere else on the machine, other tests that
+// run at the same time included.
+var password = rand.Text()[:20] + `-&3 / "correct\horse"-+battery%staple-` + rand.Text()[:12]
 
 // credentialCases say how a job sees a credential, and that nobody else does.
 func credentialCases() []Case {
