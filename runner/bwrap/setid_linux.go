@@ -16,7 +16,7 @@ import (
 
 // maxLooked bounds how many files are looked at after a run. The filter keeps a
 // job from making what is looked for; this is the second look.
-const maxLooked = 50_000
+const maxLooked = 20_000
 
 // coarse is how far the time that file systems stamp with may lie behind the
 // clock: one tick of the slowest kernel.
