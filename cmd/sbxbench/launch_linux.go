@@ -17,6 +17,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/bwrap"
 	"github.com/sbxcron/sbxcron/runner/seccomp"
@@ -27,33 +28,88 @@ const launchJob = "bench"
 // launch compares a run by hand through the service, from the request to the
 // payload's first instruction with the start record durable, with bwrap given
 // the options that the same plan makes, filter included, but without the stub.
-func launch(pairs int) ([]Item, error) {
+func launch(of size) ([]Item, error) {
+	pairs := of.pairs
 	site, err := newSite()
 	if err != nil {
 		return nil, err
 	}
 	defer site.close()
-	plan, done, err := site.plan()
+	plan, done, err := site.plan(launchJob)
 	if err != nil {
 		return nil, err
 	}
 	defer done()
-	ours, peer := make([]float64, 0, pairs), make([]float64, 0, pairs)
-	for i := range pairs + 3 {
-		mine, err := site.launch()
-		if err != nil {
-			return nil, err
-		}
-		theirs, err := site.bare(plan)
-		if err != nil {
-			return nil, err
-		}
-		if i < 3 {
-			continue // caches fill
-		}
-		ours, peer = append(ours, mine), append(peer, theirs)
+	bare := func() (float64, error) { return site.bare(plan) }
+	ours, peer, err := pairing(pairs, func() (float64, error) { return site.launch(launchJob) }, bare)
+	if err != nil {
+		return nil, err
 	}
-	return []Item{compare("launch.exec", "ms", "bwrap with the plan's options", ours, peer)}, nil
+	items := []Item{compare("launch.exec", "ms", "bwrap with the plan's options", ours, peer)}
+	if ours, peer, err = pairing(pairs, func() (float64, error) { return site.stubbed(plan) }, bare); err != nil {
+		return nil, err
+	}
+	items = append(items, compare("launch.stub", "ms", "bwrap without the stub", ours, peer))
+	plain := func() (float64, error) {
+		begun, err := monotonic()
+		if err != nil {
+			return 0, err
+		}
+		proc, from, err := plainly(site.payload())
+		if err != nil {
+			return 0, err
+		}
+		ran, err := told(proc, from)
+		return ms(ran - begun), err
+	}
+	if ours, peer, err = pairing(pairs, func() (float64, error) { return site.armed(plan) }, plain); err != nil {
+		return nil, err
+	}
+	return append(items, compare("launch.armed", "ms", "plain fork and exec", ours, peer)), nil
+}
+
+// stubbed builds the sandbox of the plan with the stub, all that the backend does
+// around it included, lets the payload go at once and says when it ran.
+func (s *site) stubbed(plan *runner.Plan) (float64, error) {
+	begun, err := monotonic()
+	if err != nil {
+		return 0, err
+	}
+	armed, err := s.backend.Prepare(context.Background(), plan)
+	if err != nil {
+		return 0, err
+	}
+	return s.released(armed, begun)
+}
+
+// armed is the time from the write to the barrier of a sandbox that stands.
+func (s *site) armed(plan *runner.Plan) (float64, error) {
+	armed, err := s.backend.Prepare(context.Background(), plan)
+	if err != nil {
+		return 0, err
+	}
+	time.Sleep(20 * time.Millisecond)
+	begun, err := monotonic()
+	if err != nil {
+		armed.Discard()
+		return 0, err
+	}
+	return s.released(armed, begun)
+}
+
+func (s *site) released(armed runner.Armed, begun time.Duration) (float64, error) {
+	proc, err := armed.Release()
+	if err != nil {
+		return 0, err
+	}
+	if end := proc.Wait(); end.Outcome != "succeeded" {
+		return 0, fmt.Errorf("the payload ended as %s: %v", end.Outcome, end.Reasons)
+	}
+	wrote, err := os.ReadFile(s.lastOut)
+	if err != nil {
+		return 0, err
+	}
+	return since(begun, wrote)
 }
 
 // monotonic is CLOCK_MONOTONIC, which the payload reads too.
@@ -75,13 +131,13 @@ func since(begun time.Duration, wrote []byte) (float64, error) {
 }
 
 // launch asks the service for one run.
-func (s *site) launch() (float64, error) {
+func (s *site) launch(job string) (float64, error) {
 	ctx := context.Background()
 	begun, err := monotonic()
 	if err != nil {
 		return 0, err
 	}
-	started, err := s.service.Start(ctx, launchJob)
+	started, err := s.service.Start(ctx, jobspec.Name(job))
 	if err != nil {
 		return 0, err
 	}

@@ -1,7 +1,7 @@
 // Command sbxbench measures sbxcron side by side with a peer, in one run, as
 // ratios: absolute times of one machine say little about another.
 //
-//	sbxbench [launch ...] [--json] [--pairs N]
+//	sbxbench [--json] [--pairs N] [--burst N] [launch|large|podman|burst|ontime|instant ...]
 package main
 
 import (
@@ -28,10 +28,22 @@ type Item struct {
 	Upper    float64 `json:"ratio_upper_quartile"`
 	Pairs    int     `json:"pairs"`
 	PeerName string  `json:"peer_name"`
+	Absent   string  `json:"absent,omitempty"` // why there is nothing to compare with
+}
+
+// size is how much is measured.
+type size struct {
+	pairs int // interleaved pairs of a launch
+	burst int // jobs that are due at once in burst
 }
 
 // suites are the measurements by name.
-var suites = map[string]func(pairs int) ([]Item, error){"launch": launch}
+var suites = map[string]func(size) ([]Item, error){
+	"launch": launch, "burst": burst, "ontime": ontime, "instant": instant, "large": large, "podman": podman,
+}
+
+// order is that of all suites, for a call that names none.
+var order = []string{"launch", "large", "podman", "burst", "ontime", "instant"}
 
 func main() {
 	// A child that opens paths as another account, or that answers opens of a run,
@@ -41,25 +53,26 @@ func main() {
 	witness.ChildMain()
 	asJSON := flag.Bool("json", false, "print one JSON document")
 	pairs := flag.Int("pairs", 300, "interleaved pairs a comparison")
+	burst := flag.Int("burst", 200, "jobs that are due at once in burst")
 	flag.Parse()
 	names := flag.Args()
 	if len(names) == 0 {
-		names = []string{"launch"}
+		names = order
 	}
-	if err := run(names, *pairs, *asJSON); err != nil {
+	if err := run(names, size{*pairs, *burst}, *asJSON); err != nil {
 		fmt.Fprintln(os.Stderr, "sbxbench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(names []string, pairs int, asJSON bool) error {
+func run(names []string, of size, asJSON bool) error {
 	var all []Item
 	for _, name := range names {
 		suite, ok := suites[name]
 		if !ok {
 			return fmt.Errorf("no measurement %q", name)
 		}
-		items, err := suite(pairs)
+		items, err := suite(of)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
@@ -72,7 +85,11 @@ func run(names []string, pairs int, asJSON bool) error {
 		}{"sbxcron.bench/v1", all})
 	}
 	for _, i := range all {
-		fmt.Printf("%-12s ours %.2f %s, %s %.2f %s: ratio %.2f (quartiles %.2f to %.2f, %d pairs)\n",
+		if i.Absent != "" {
+			fmt.Printf("%-14s absent: %s\n", i.Name, i.Absent)
+			continue
+		}
+		fmt.Printf("%-14s ours %.2f %s, %s %.2f %s: ratio %.2f (quartiles %.2f to %.2f, %d pairs)\n",
 			i.Name, i.Ours, i.Unit, i.PeerName, i.Peer, i.Unit, i.Ratio, i.Lower, i.Upper, i.Pairs)
 	}
 	return nil
@@ -87,6 +104,11 @@ func compare(name, unit, peerName string, ours, peer []float64) Item {
 	return Item{Name: name, Unit: unit, PeerName: peerName, Pairs: len(ours),
 		Ours: quantile(ours, 0.5), Peer: quantile(peer, 0.5),
 		Ratio: quantile(ratios, 0.5), Lower: quantile(ratios, 0.25), Upper: quantile(ratios, 0.75)}
+}
+
+// single makes the item of one figure on each side, taken over n starts.
+func single(name, unit, peerName string, ours, peer float64, n int) Item {
+	return Item{Name: name, Unit: unit, PeerName: peerName, Pairs: n, Ours: ours, Peer: peer, Ratio: ours / peer, Lower: ours / peer, Upper: ours / peer}
 }
 
 func quantile(values []float64, q float64) float64 {

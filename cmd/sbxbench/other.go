@@ -4,4 +4,11 @@ package main
 
 import "errors"
 
-func launch(int) ([]Item, error) { return nil, errors.New("jobs run on linux only") }
+var errLinux = errors.New("jobs run on linux only")
+
+func launch(size) ([]Item, error)  { return nil, errLinux }
+func burst(size) ([]Item, error)   { return nil, errLinux }
+func ontime(size) ([]Item, error)  { return nil, errLinux }
+func instant(size) ([]Item, error) { return nil, errLinux }
+func large(size) ([]Item, error)   { return nil, errLinux }
+func podman(size) ([]Item, error)  { return nil, errLinux }

@@ -2,11 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
@@ -23,18 +23,21 @@ import (
 // site is a throw-away installation with a running service.
 type site struct {
 	dir     string
+	flags   []string
+	lastOut string // what a payload wrote
 	conf    config.Site
 	daemon  *exec.Cmd
 	service *client.Client
 	backend *bwrap.Backend
 }
 
-func newSite() (*site, error) {
+// newSite makes one, with flags for its service.
+func newSite(flags ...string) (*site, error) {
 	dir, err := os.MkdirTemp("/tmp", "sbxbench-")
 	if err != nil {
 		return nil, err
 	}
-	s := &site{dir: dir}
+	s := &site{dir: dir, flags: flags}
 	if err := s.fill(); err != nil {
 		s.close()
 		return nil, err
@@ -42,11 +45,15 @@ func newSite() (*site, error) {
 	return s, nil
 }
 
+func (s *site) root() string { return filepath.Join(s.dir, "root") }
+
+func (s *site) payload() string { return filepath.Join(s.dir, "payload") }
+
 func (s *site) fill() error {
 	if err := os.Chmod(s.dir, 0o755); err != nil {
 		return err
 	}
-	root, program := filepath.Join(s.dir, "root"), filepath.Join(s.dir, "payload")
+	root, program := s.root(), s.payload()
 	code, err := payload()
 	if err != nil {
 		return err
@@ -70,15 +77,37 @@ func (s *site) fill() error {
 	if s.conf, err = config.Find(root); err != nil {
 		return err
 	}
+	if err := s.manyJobs(); err != nil {
+		return err
+	}
 	if s.backend, err = bwrap.New(bwrap.Options{RunDir: s.dir, Now: time.Now}); err != nil {
 		return err
 	}
 	return s.start(root)
 }
 
+// manyJobs raises how many jobs the owner may have.
+func (s *site) manyJobs() error {
+	b, err := os.ReadFile(s.conf.Dirs.Policy())
+	if err != nil {
+		return err
+	}
+	lines := strings.Split(string(b), "\n")
+	found := false
+	for i, l := range lines {
+		if strings.HasPrefix(l, "max_jobs") {
+			lines[i], found = "max_jobs = 5000", true
+		}
+	}
+	if !found {
+		return fmt.Errorf("%s does not say max_jobs", s.conf.Dirs.Policy())
+	}
+	return os.WriteFile(s.conf.Dirs.Policy(), []byte(strings.Join(lines, "\n")), 0o600)
+}
+
 func (s *site) start(root string) error {
 	var err error
-	if s.daemon, err = sbxcron(root, "daemon"); err != nil {
+	if s.daemon, err = sbxcron(root, append([]string{"daemon"}, s.flags...)...); err != nil {
 		return err
 	}
 	if err := s.daemon.Start(); err != nil {
@@ -94,8 +123,8 @@ func (s *site) start(root string) error {
 }
 
 // plan makes the plan of the job as the service would.
-func (s *site) plan() (*runner.Plan, func(), error) {
-	detail, err := s.service.Job(context.Background(), launchJob)
+func (s *site) plan(job string) (*runner.Plan, func(), error) {
+	detail, err := s.service.Job(context.Background(), jobspec.Name(job))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -121,7 +150,7 @@ func (s *site) plan() (*runner.Plan, func(), error) {
 		a.GID = os.Getgid()
 	}
 	plan, err := runner.NewPlan(runner.PlanInput{Signed: signed, Decision: e.Decision, Pins: e.Pins, Run: "bench",
-		Account: a, Outputs: noOutputs{}, Host: s.backend.Host()})
+		Account: a, Outputs: outputs{s}, Host: s.backend.Host()})
 	if err != nil {
 		e.Close()
 		return nil, nil, err
@@ -129,10 +158,16 @@ func (s *site) plan() (*runner.Plan, func(), error) {
 	return plan, e.Close, nil
 }
 
-// noOutputs keeps nothing: the peer writes to a pipe of its own.
-type noOutputs struct{}
+// outputs keeps what a payload writes where released reads it.
+type outputs struct{ s *site }
 
-func (noOutputs) Create(string) (*os.File, error) { return nil, errors.New("the peer keeps no output") }
+func (o outputs) Create(stream string) (*os.File, error) {
+	path := filepath.Join(o.s.dir, "kept-"+stream)
+	if stream == "out" {
+		o.s.lastOut = path
+	}
+	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+}
 
 func (s *site) close() {
 	if s.daemon != nil && s.daemon.Process != nil {

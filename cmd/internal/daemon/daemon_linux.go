@@ -70,10 +70,19 @@ func Real() Parts {
 			return bwrap.New(bwrap.Options{RunDir: runDir, Now: now})
 		},
 		Ledger: func(l scheduler.Ledger) scheduler.Ledger { return l },
-		Alarm:  func(c scheduler.Clock) scheduler.Alarm { return scheduler.NewTimer(c) },
+		Alarm:  alarm,
 
 		Foresight: RealForesight(),
 	}
+}
+
+// alarm is the precise timer, or where the kernel gives none the runtime's.
+func alarm(c scheduler.Clock) scheduler.Alarm {
+	t, err := scheduler.NewPreciseTimer(c)
+	if err != nil {
+		return scheduler.NewTimer(c)
+	}
+	return t
 }
 
 // Run is the life of the service: until ctx ends, or for good. The second value
