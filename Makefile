@@ -39,7 +39,7 @@ cross:
 	done
 
 bench: build
-	bin/sbxbench launch
+	bin/sbxbench
 
 # soak runs the long loops; their last lines belong into docs/measured.md.
 soak:

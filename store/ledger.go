@@ -17,6 +17,8 @@ type Ledger struct {
 	file   *os.File // the newest segment
 	failed error
 	cut    int64
+
+	waiting lineup
 }
 
 // OpenLedger opens the ledger for appending. A last line without its end was
@@ -71,33 +73,63 @@ func (l *Ledger) openNewest() error {
 // Cut is how many bytes of an unfinished line OpenLedger removed.
 func (l *Ledger) Cut() int64 { return l.cut }
 
-// Append writes the leaves with one write and one fdatasync and returns the
-// index of the first. Nil means durable. A leaf that cannot be encoded is
-// refused before anything is written; any other error is an *UnknownStateError
-// with audit_unavailable, after which every Append refuses.
+// Append makes the leaves durable and returns the index of the first. They stand
+// one behind the other, with no leaf of another call between them. Calls that come
+// while another one syncs share the next write and its one fdatasync. Nil means
+// durable. A leaf that cannot be encoded is refused before anything is written;
+// any other error is an *UnknownStateError with audit_unavailable, after which
+// every Append refuses.
 func (l *Ledger) Append(leaves ...*record.Leaf) (first int64, err error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.failed != nil {
-		return 0, l.failed
-	}
 	if len(leaves) == 0 {
 		return 0, errors.New("append to ledger: no leaf")
 	}
-	batch, lengths, err := encodeLeaves(leaves)
-	if err != nil {
+	mine := &entry{turn: make(chan struct{}), done: make(chan struct{}), stated: record.ParseStamp(leaves[0].Time)}
+	if mine.batch, mine.lengths, err = encodeLeaves(leaves); err != nil {
 		return 0, fmt.Errorf("append to ledger: %w", err)
 	}
-	if err := l.write(record.ParseStamp(leaves[0].Time), batch); err != nil {
-		l.failed = &UnknownStateError{Reason: jobspec.CodeAuditUnavailable, Step: "append to ledger", Err: err}
-		return 0, l.failed
+	l.waiting.join(mine)
+	select {
+	case <-mine.turn:
+		l.appendAll(l.waiting.take())
+		l.waiting.pass()
+	case <-mine.done:
 	}
-	first = l.lenLocked()
-	s := &l.segments[len(l.segments)-1]
-	for _, n := range lengths {
-		s.grow(n)
+	return mine.first, mine.err
+}
+
+// appendAll writes the leaves of several calls, those of one segment together.
+func (l *Ledger) appendAll(all []*entry) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for len(all) > 0 {
+		n := oneSegment(all)
+		l.appendLocked(all[:n])
+		all = all[n:]
 	}
-	return first, nil
+}
+
+func (l *Ledger) appendLocked(all []*entry) {
+	err := l.failed
+	if err == nil {
+		var bytes []byte
+		for _, e := range all {
+			bytes = append(bytes, e.batch...)
+		}
+		if werr := l.write(all[0].stated, bytes); werr != nil {
+			err = &UnknownStateError{Reason: jobspec.CodeAuditUnavailable, Step: "append to ledger", Err: werr}
+			l.failed = err
+		}
+	}
+	for _, e := range all {
+		if e.err = err; err == nil {
+			e.first = l.lenLocked()
+			s := &l.segments[len(l.segments)-1]
+			for _, n := range e.lengths {
+				s.grow(n)
+			}
+		}
+		close(e.done)
+	}
 }
 
 // encodeLeaves returns the lines of a batch and the length of each.

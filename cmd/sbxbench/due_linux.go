@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -8,9 +9,12 @@ import (
 	"time"
 )
 
-// Numbers of jobs in the rows of the schedule.
+// Numbers of the rows of the schedule. The jobs of ontime are signed more than a
+// second apart, so that each is due at a second of its own, twice in two minutes.
 const (
-	ontimeJobs  = 100
+	ontimeJobs  = 50
+	ontimeTurns = 2
+	ontimeGap   = 1150 * time.Millisecond
 	instantJobs = 100
 )
 
@@ -22,7 +26,9 @@ func ontime(size) ([]Item, error) {
 		return nil, err
 	}
 	defer s.close()
-	for _, name := range numbered(ontimeJobs) { // intervals count from the second of the signature
+	begun := time.Now()
+	for i, name := range numbered(ontimeJobs) { // intervals count from the second of the signature
+		time.Sleep(time.Until(begun.Add(time.Duration(i) * ontimeGap)))
 		if err := s.add(name, "--every", "1m", "--tier", "scratch", "--", s.payload()); err != nil {
 			return nil, err
 		}
@@ -31,20 +37,12 @@ func ontime(size) ([]Item, error) {
 	if err != nil {
 		return nil, err
 	}
-	var wg sync.WaitGroup
-	peer, errs := make([]float64, ontimeJobs), make([]error, ontimeJobs)
-	start := time.Now().Truncate(time.Second).Add(2500 * time.Millisecond)
-	for i := range ontimeJobs { // between the seconds, at which our own jobs are due
-		at := start.Add(time.Duration(i) * 600 * time.Millisecond).Truncate(time.Second).Add(time.Duration(300+5*(i%40)) * time.Millisecond)
-		wg.Go(func() { peer[i], errs[i] = timed(s.payload(), at, off) })
+	const n = ontimeJobs * ontimeTurns
+	peer, err := timedAll(s.payload(), n, off)
+	if err != nil {
+		return nil, err
 	}
-	wg.Wait()
-	for _, err := range errs {
-		if err != nil {
-			return nil, err
-		}
-	}
-	runs, err := s.ended(ontimeJobs, 3*time.Minute)
+	runs, err := s.ended(n, 3*time.Minute)
 	if err != nil {
 		return nil, err
 	}
@@ -62,6 +60,19 @@ func ontime(size) ([]Item, error) {
 	const by = "plain fork and exec by a Go timer"
 	return []Item{single("ontime.p50", "ms", by, quantile(ours, 0.5), quantile(peer, 0.5), len(ours)),
 		single("ontime.p99", "ms", by, quantile(ours, 0.99), quantile(peer, 0.99), len(ours))}, nil
+}
+
+// timedAll starts a program so often, each time at an instant between the seconds
+// at which our own jobs are due, and says how late it ran.
+func timedAll(program string, n int, off time.Duration) ([]float64, error) {
+	var wg sync.WaitGroup
+	late, errs := make([]float64, n), make([]error, n)
+	first := time.Now().Truncate(time.Second).Add(1500 * time.Millisecond)
+	for i := range n {
+		wg.Go(func() { late[i], errs[i] = timed(program, first.Add(time.Duration(i)*time.Second), off) })
+	}
+	wg.Wait()
+	return late, errors.Join(errs...)
 }
 
 // timed starts a program by a Go timer and says how late it ran.

@@ -180,6 +180,8 @@ func (r *run) reapInit() unix.Rusage {
 
 // Release lets the payload go.
 func (r *run) Release() (runner.Process, error) {
+	// The payload goes first: what reads its output and its end can follow.
+	_, err := r.pipes.barrier.Write([]byte{runner.ReleaseByte})
 	r.execDone, r.eventsDone = make(chan struct{}), make(chan struct{})
 	for i, from := range []*os.File{r.pipes.out, r.pipes.err} {
 		r.drained[i] = make(chan struct{})
@@ -188,7 +190,7 @@ func (r *run) Release() (runner.Process, error) {
 			io.Copy(ends.NewDam(r.captures[i], r.p.Limits.OutputBytes, func() { r.Kill(jobspec.CodeLimitOutput) }), from) // ends with the last writer, or at the deadline that Wait sets
 		}()
 	}
-	if _, err := r.pipes.barrier.Write([]byte{runner.ReleaseByte}); err != nil {
+	if err != nil {
 		r.discard()
 		return nil, fmt.Errorf("release the payload: %w", err)
 	}
