@@ -67,13 +67,14 @@ func (b *bench) run(args ...string) int {
 	}
 	b.app = &App{UI: streams, Now: func() time.Time { return noon }, Getenv: func(string) string { return "" }, Version: "1.0", Platform: b.platform,
 		Ports: Ports{
-			Service: func(context.Context, string) (api.Service, error) { return b.svc, b.svc.errs["open"] },
-			Site:    func(string) (Site, error) { return b.site, nil },
-			Folders: func(root string) (store.Dirs, error) { return store.RootDirs(root, os.Getuid()) },
-			Key:     func(context.Context, keysource.Source) (keysource.Signer, error) { return b.key, nil },
-			Probes:  func(context.Context, string) (doctor.Facts, error) { return b.site.facts, nil },
-			Zone:    func() string { return "Europe/Berlin" },
-			Daemon:  func(_ context.Context, o DaemonOptions) error { b.daemon = append(b.daemon, o); return nil },
+			Service:  func(context.Context, string) (api.Service, error) { return b.svc, b.svc.errs["open"] },
+			Site:     func(string) (Site, error) { return b.site, nil },
+			Folders:  func(root string) (store.Dirs, error) { return store.RootDirs(root, os.Getuid()) },
+			Key:      func(context.Context, keysource.Source) (keysource.Signer, error) { return b.key, nil },
+			Backends: func(context.Context) []jobspec.Sandbox { return b.site.backends },
+			Probes:   func(context.Context, string) (doctor.Facts, error) { return b.site.facts, nil },
+			Zone:     func() string { return "Europe/Berlin" },
+			Daemon:   func(_ context.Context, o DaemonOptions) error { b.daemon = append(b.daemon, o); return nil },
 		}}
 	return b.app.Run(b.t.Context(), args)
 }
@@ -119,6 +120,7 @@ type fakeSite struct {
 	pin      store.Pin
 	key      string
 	facts    doctor.Facts
+	backends []jobspec.Sandbox
 	change   func(*jobspec.Input)
 	policy   *config.PolicySet // nil: the least one
 	problems []config.PolicyProblem

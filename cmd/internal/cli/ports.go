@@ -28,6 +28,8 @@ type Ports struct {
 	Key func(ctx context.Context, s keysource.Source) (keysource.Signer, error)
 	// Probes are what doctor looks at.
 	Probes func(ctx context.Context, root string) (doctor.Facts, error)
+	// Backends tries every backend, the strongest first.
+	Backends func(ctx context.Context) []jobspec.Sandbox
 	// Trial makes a throw-away folder below root, or where no job reaches. Nil
 	// where nothing runs.
 	Trial func(root string) (*Trial, error)

@@ -15,6 +15,7 @@ import (
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
 	"github.com/sbxcron/sbxcron/cmd/internal/doctor"
 	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/runner/cause"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -57,8 +58,10 @@ func filledBench(t *testing.T) *bench {
 	b.svc.audit = api.Audit{Authentic: "pass", Intact: "fail", Complete: "pass", Runs: "not_checked",
 		Problems: []api.Problem{{Code: "op_tampered", Where: "op 3", Detail: "the bytes changed"}}, Ops: 4, Leaves: 20}
 	b.svc.output = map[string]string{runID + "/out": "text\x1b[2J\n"}
-	b.site.facts = doctor.Facts{Platform: "linux", UID: 1000, Now: noon, Zone: "Europe/Berlin", Landlock: 7, Files: []doctor.FileFact{{Path: "/srv/conf"}},
+	b.site.facts = doctor.Facts{Platform: "linux", UID: 1000, Now: noon, Zone: "Europe/Berlin", Machine: cause.Facts{Landlock: 7, Seccomp: true, UserNS: true, MaxUserNS: 9, UnprivClone: -1}, Files: []doctor.FileFact{{Path: "/srv/conf"}},
 		Sandbox: jobspec.Sandbox{Problem: jobspec.CodeSbxBackendMissing, Detail: "no bwrap", Remedy: "install bubblewrap"}}
+	b.site.backends = []jobspec.Sandbox{{Backend: "bwrap", Problem: jobspec.CodeSbxBackendMissing, Detail: "no bwrap", Remedy: "install bubblewrap", Lasting: true},
+		{Backend: "landlock", Usable: true, Version: "ABI 7", Capabilities: []string{"landlock", "seccomp"}, Needs: []string{jobspec.WeakerBackendLandlock}}}
 	return b
 }
 
@@ -77,6 +80,7 @@ func TestReadingCommandsPrintTheAgreedDocuments(t *testing.T) {
 		"explain_run":  {[]string{"explain", runID}, 0},
 		"status":       {[]string{"status"}, 3},
 		"doctor":       {[]string{"doctor"}, 3},
+		"backend_list": {[]string{"backend", "list"}, 0},
 		"audit_verify": {[]string{"audit", "verify"}, 20},
 		"trust":        {[]string{"trust", "list"}, 0},
 		"logs":         {[]string{"logs", runID}, 0},

@@ -26,14 +26,15 @@ import (
 func Wire(version string, now func() time.Time) Ports {
 	w := wiring{version: version, now: now}
 	return Ports{
-		Service: w.service,
-		Site:    w.openSite,
-		Folders: w.folders,
-		Key:     func(ctx context.Context, s keysource.Source) (keysource.Signer, error) { return s.Open(ctx) },
-		Probes:  w.probes,
-		Zone:    examine.LocalZone,
-		Daemon:  w.daemonPort(),
-		Trial:   w.trialPort(),
+		Service:  w.service,
+		Site:     w.openSite,
+		Folders:  w.folders,
+		Key:      func(ctx context.Context, s keysource.Source) (keysource.Signer, error) { return s.Open(ctx) },
+		Probes:   w.probes,
+		Backends: w.backends,
+		Zone:     examine.LocalZone,
+		Daemon:   w.daemonPort(),
+		Trial:    w.trialPort(),
 	}
 }
 
@@ -123,8 +124,8 @@ func (w wiring) examiner(site config.Site) (*examine.Examiner, func(), error) {
 	if err != nil {
 		return nil, nil, fmt.Errorf("find own program: %w", err)
 	}
-	sandbox, done := newSandbox(w.now)
-	x := &examine.Examiner{Site: site, Sandbox: sandbox, Cache: pin.NewCache(w.now), Bwrap: bwrapPath, Binary: binary, Now: w.now}
+	probers, done := newSandboxes(w.now)
+	x := &examine.Examiner{Site: site, Sandbox: probers[jobspec.BackendBwrap], Landlock: probers[jobspec.BackendLandlock], Cache: pin.NewCache(w.now), Bwrap: bwrapPath, Binary: binary, Now: w.now}
 	return x, done, nil
 }
 

@@ -34,9 +34,10 @@ func (w wiring) probes(ctx context.Context, root string) (doctor.Facts, error) {
 	if p, err := store.ReadPin(site.Dirs); err == nil {
 		f.HighestSeen = p.Time.Time()
 	}
-	sandbox, done := newSandbox(w.now)
+	probers, done := newSandboxes(w.now)
 	defer done()
-	f.Sandbox = sandbox.Probe(ctx)
+	f.Sandbox, f.Weaker = probers[jobspec.BackendBwrap].Probe(ctx), []jobspec.Sandbox{probers[jobspec.BackendLandlock].Probe(ctx)}
+	f.StateOn(site.State)
 	f.Key = keyFact(site)
 	w.askService(ctx, site, &f)
 	return f, nil
@@ -153,4 +154,15 @@ func keyCipher(key []byte) string {
 		return ""
 	}
 	return string(rest[:n])
+}
+
+// backends tries every backend of this build, the strongest first.
+func (w wiring) backends(ctx context.Context) []jobspec.Sandbox {
+	probers, done := newSandboxes(w.now)
+	defer done()
+	var all []jobspec.Sandbox
+	for _, name := range jobspec.Backends() {
+		all = append(all, probers[name].Probe(ctx))
+	}
+	return all
 }

@@ -6,19 +6,27 @@ import (
 	"context"
 	"time"
 
+	"github.com/sbxcron/sbxcron/cmd/internal/examine"
 	"github.com/sbxcron/sbxcron/jobspec"
 )
 
 // bwrapPath names no program here.
 const bwrapPath = ""
 
-type noSandbox struct{}
+type noSandbox struct{ name string }
 
-func newSandbox(func() time.Time) (noSandbox, func()) { return noSandbox{}, func() {} }
+// newSandboxes are probes that find nothing.
+func newSandboxes(func() time.Time) (map[string]examine.Prober, func()) {
+	all := map[string]examine.Prober{}
+	for _, name := range jobspec.Backends() {
+		all[name] = noSandbox{name}
+	}
+	return all, func() {}
+}
 
 // Probe says that no job can be confined here.
-func (noSandbox) Probe(context.Context) jobspec.Sandbox {
-	return jobspec.Sandbox{Problem: jobspec.CodeSbxPlatformDisabled, Detail: "jobs run on linux only",
+func (s noSandbox) Probe(context.Context) jobspec.Sandbox {
+	return jobspec.Sandbox{Backend: s.name, Problem: jobspec.CodeSbxPlatformDisabled, Detail: "jobs run on linux only",
 		Remedy: jobspec.CodeSbxPlatformDisabled.Remedy()}
 }
 

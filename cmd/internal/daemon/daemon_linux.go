@@ -22,6 +22,7 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/bwrap"
+	"github.com/sbxcron/sbxcron/runner/landlock"
 	"github.com/sbxcron/sbxcron/runner/pin"
 	"github.com/sbxcron/sbxcron/runner/throwaway"
 	"github.com/sbxcron/sbxcron/scheduler"
@@ -48,8 +49,10 @@ type Parts struct {
 	Clock   scheduler.Clock
 	Disk    store.Disk
 	Backend func(runDir string, now func() time.Time) (Sandbox, error)
-	Ledger  func(scheduler.Ledger) scheduler.Ledger
-	Alarm   func(scheduler.Clock) scheduler.Alarm
+	// Landlock is the backend for those who accept it by name. Root has none.
+	Landlock func(runDir string, now func() time.Time) (Sandbox, error)
+	Ledger   func(scheduler.Ledger) scheduler.Ledger
+	Alarm    func(scheduler.Clock) scheduler.Alarm
 
 	Foresight Foresight
 }
@@ -68,6 +71,9 @@ func Real() Parts {
 		Disk:  store.RealDisk{},
 		Backend: func(runDir string, now func() time.Time) (Sandbox, error) {
 			return bwrap.New(bwrap.Options{RunDir: runDir, Now: now})
+		},
+		Landlock: func(runDir string, now func() time.Time) (Sandbox, error) {
+			return landlock.New(landlock.Options{RunDir: runDir, Now: now})
 		},
 		Ledger: func(l scheduler.Ledger) scheduler.Ledger { return l },
 		Alarm:  alarm,
@@ -109,6 +115,7 @@ type daemon struct {
 	attended bool // nothing is due by itself: see Attend
 	svc      *Service
 	sandbox  Sandbox
+	landlock Sandbox // nil where there is none
 	outputs  *store.Outputs
 	openers  pin.Openers
 	sched    *scheduler.Scheduler
@@ -123,10 +130,11 @@ func (d *daemon) open() error {
 	d.outputs = store.NewOutputs(d.Site.Dirs, rand.Reader)
 	locked := func() error { // before that RUN may be another service's, whose runs need it
 		s, err := d.Parts.Backend(d.Site.Run, d.Parts.Clock.Now)
-		if err == nil {
-			d.sandbox, x.Sandbox = s, s
+		if err != nil {
+			return err
 		}
-		return err
+		d.sandbox, x.Sandbox = s, s
+		return d.openLandlock(x)
 	}
 	e, err := engine.Open(engine.Options{Site: d.Site, Clock: d.Parts.Clock.Now, BootID: BootID(), Version: d.Version,
 		Examiner: x, Outputs: d.outputs, Disk: d.Parts.Disk, Serve: true, Locked: locked})
@@ -153,6 +161,27 @@ func (d *daemon) tellReaped() {
 	}
 }
 
+// openLandlock opens the weaker backend where jobs may be run by it.
+func (d *daemon) openLandlock(x *examine.Examiner) error {
+	if d.Site.System() || d.Parts.Landlock == nil {
+		return nil
+	}
+	s, err := d.Parts.Landlock(d.Site.Run, d.Parts.Clock.Now)
+	if err == nil {
+		d.landlock, x.Landlock = s, s
+	}
+	return err
+}
+
+// backends are those that a run can be prepared by, by name.
+func (d *daemon) backends() map[string]runner.Backend {
+	all := map[string]runner.Backend{d.sandbox.Name(): d.sandbox}
+	if d.landlock != nil {
+		all[d.landlock.Name()] = d.landlock
+	}
+	return all
+}
+
 // openScheduler makes the scheduler, but where the chain cannot be proven.
 func (d *daemon) openScheduler() error {
 	if err := d.svc.Proven(); err != nil {
@@ -166,7 +195,7 @@ func (d *daemon) openScheduler() error {
 			d.svc.Examiner.Guest = guest.UID()
 		}
 	}
-	p := ports{e: d.svc.Engine, backend: d.sandbox, host: d.sandbox.Host(), outputs: d.outputs, uids: uids}
+	p := ports{e: d.svc.Engine, backends: d.backends(), host: d.sandbox.Host(), outputs: d.outputs, uids: uids}
 	clock := effectiveClock{d.Parts.Clock, d.svc.Engine}
 	host, err := store.ReadHost(d.Site.Dirs)
 	if err != nil {
@@ -328,6 +357,9 @@ func (d *daemon) rights() rights {
 func (d *daemon) close() error {
 	var all []error
 	_ = d.openers.Close() // never fails
+	if d.landlock != nil {
+		all = append(all, d.landlock.Close())
+	}
 	if d.sandbox != nil { // first, while the lock is held: it takes its folder in RUN away
 		all = append(all, d.sandbox.Close())
 	}

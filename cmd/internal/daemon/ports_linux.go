@@ -19,11 +19,11 @@ import (
 
 // ports fill what the scheduler needs from the engine and the runner.
 type ports struct {
-	e       *engine.Engine
-	backend runner.Backend
-	host    runner.Host
-	outputs *store.Outputs
-	uids    *throwaway.Pool
+	e        *engine.Engine
+	backends map[string]runner.Backend
+	host     runner.Host
+	outputs  *store.Outputs
+	uids     *throwaway.Pool
 }
 
 // Entries lists what the chain puts in force.
@@ -131,7 +131,11 @@ func (x *examination) Prepare(ctx context.Context, run string) (scheduler.Armed,
 	if err != nil {
 		return nil, refusalOf(err)
 	}
-	armed, err := x.backend.Prepare(ctx, plan)
+	backend := x.backends[x.x.Input.Sandbox.Backend]
+	if backend == nil { // the decision was made over one that is not here
+		return nil, refusalOf(&runner.Refusal{Reason: jobspec.CodeSbxBackendMissing, Target: x.x.Input.Sandbox.Backend, Detail: "the service has no such backend"})
+	}
+	armed, err := backend.Prepare(ctx, plan)
 	if err != nil {
 		x.outputs.Forget(run)
 		return nil, refusalOf(err)

@@ -14,9 +14,6 @@ import (
 // nothing starts any more (clock_hold).
 const maxAhead = 24 * time.Hour
 
-// minLandlock is the lowest Landlock ABI that a job may run under.
-const minLandlock = 2
-
 // Examine judges the facts, in the order in which one would mend things.
 func Examine(f Facts) []Check {
 	if f.Platform != "linux" {
@@ -28,8 +25,8 @@ func Examine(f Facts) []Check {
 	if f.Sandbox.Usable {
 		checks = append(checks, limits(f.Sandbox))
 	}
-	return append(checks, landlock(f.Landlock), userns(f.Userns),
-		sameUID(f), service(f), signingKey(f))
+	checks = append(checks, machine(f)...)
+	return append(checks, sameUID(f), service(f), signingKey(f))
 }
 
 func files(found []FileFact) []Check {
@@ -91,6 +88,9 @@ func sandbox(s jobspec.Sandbox) Check {
 		}
 		return fail("sandbox", fmt.Sprintf("%s: %s", code, s.Detail), remedy)
 	}
+	if len(s.Needs) > 0 {
+		return warn("sandbox", fmt.Sprintf("%s %s works, but only for jobs whose owner and whose policy.toml accept %s: %s", s.Backend, s.Version, strings.Join(s.Needs, ", "), s.Detail), s.Remedy)
+	}
 	return ok("sandbox", fmt.Sprintf("%s %s, tried just now", s.Backend, s.Version))
 }
 
@@ -107,21 +107,6 @@ func limits(s jobspec.Sandbox) Check {
 		return ok("limits", "memory and CPU are held for a job as a whole")
 	}
 	return warn("limits", strings.Join(soft, " and ")+" of jobs started from here are soft: held for each process and not for the job as a whole", jobspec.CgroupRemedy)
-}
-
-func landlock(abi int) Check {
-	if abi < minLandlock {
-		return fail("landlock", fmt.Sprintf("the kernel offers ABI %d, at least %d is needed", abi, minLandlock),
-			"boot a kernel with Landlock (Linux 5.19 or newer, lsm= with landlock)")
-	}
-	return ok("landlock", fmt.Sprintf("ABI %d", abi))
-}
-
-func userns(problem string) Check {
-	if problem != "" {
-		return fail("user_namespaces", problem, jobspec.CodeSbxFeatureMissing.Remedy())
-	}
-	return ok("user_namespaces", "usable")
 }
 
 // sameUID always warns in user mode: it is a fact that the owner must know.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/runner/cause"
 )
 
 var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
@@ -14,7 +15,7 @@ var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 // sound is a machine on which everything is right.
 func sound() Facts {
 	return Facts{Platform: "linux", System: true, Files: []FileFact{{Path: "/etc/sbxcron"}}, Now: noon, HighestSeen: noon, Synchronised: Yes,
-		Sandbox: jobspec.Sandbox{Backend: "bwrap", Usable: true, Version: "0.8.0", Capabilities: []string{jobspec.CapCgroupMemory, jobspec.CapCgroupCPU}}, Landlock: 7, Service: true, ServicePID: 812, Zone: "Europe/Berlin"}
+		Sandbox: jobspec.Sandbox{Backend: "bwrap", Usable: true, Version: "0.8.0", Capabilities: []string{jobspec.CapCgroupMemory, jobspec.CapCgroupCPU}}, Machine: cause.Facts{Landlock: 7, Seccomp: true, UserNS: true, MaxUserNS: 1000, UnprivClone: -1, AppArmor: -1}, Service: true, ServicePID: 812, Zone: "Europe/Berlin"}
 }
 
 func TestASoundMachineHasNothingToMend(t *testing.T) {
@@ -52,13 +53,23 @@ func TestEachFaultIsNamedWithARemedy(t *testing.T) {
 		"no sandbox":         {func(f *Facts) { f.Sandbox = jobspec.Sandbox{} }, "sandbox", Fail, "bubblewrap"},
 		"soft limits":        {func(f *Facts) { f.Sandbox.Capabilities = nil }, "limits", Warn, "Delegate=yes"},
 		"sandbox problem":    {func(f *Facts) { f.Sandbox.Usable, f.Sandbox.Remedy = false, "do this" }, "sandbox", Fail, "do this"},
-		"no landlock":        {func(f *Facts) { f.Landlock = 0 }, "landlock", Fail, "Landlock"},
-		"old landlock":       {func(f *Facts) { f.Landlock = 1 }, "landlock", Fail, "Landlock"},
-		"no user namespaces": {func(f *Facts) { f.Userns = "refused" }, "user_namespaces", Fail, ""},
-		"user mode":          {func(f *Facts) { f.System = false }, "same_uid", Warn, "root"},
-		"no service":         {func(f *Facts) { f.Service = false }, "service", Warn, "sbxcron daemon"},
-		"open key":           {func(f *Facts) { f.Key = KeyFact{Path: "/k", Readable: true, Encrypted: No} }, "signing_key", Warn, "passphrase"},
-		"unknown key":        {func(f *Facts) { f.Key = KeyFact{Path: "/k", Readable: true} }, "signing_key", Warn, "passphrase"},
+		"no landlock":        {func(f *Facts) { f.Machine.Landlock = 0 }, "landlock", Fail, "Landlock"},
+		"old landlock":       {func(f *Facts) { f.Machine.Landlock = 1 }, "landlock", Fail, "Landlock"},
+		"no filters":         {func(f *Facts) { f.Machine.Seccomp = false }, "seccomp", Fail, "CONFIG_SECCOMP_FILTER"},
+		"no namespaces left": {func(f *Facts) { f.Userns = switchedOff(cause.Facts{UserNS: true, MaxUserNS: 0, UnprivClone: -1}, 1000) }, "user_namespaces", Fail, "sysctl user.max_user_namespaces"},
+		"switched off":       {func(f *Facts) { f.Userns = switchedOff(cause.Facts{UserNS: true, MaxUserNS: 9, UnprivClone: 0}, 1000) }, "user_namespaces", Fail, "unprivileged_userns_clone=1"},
+		"no namespaces":      {func(f *Facts) { f.Userns = switchedOff(cause.Facts{MaxUserNS: -1, UnprivClone: -1}, 0) }, "user_namespaces", Fail, "CONFIG_USER_NS"},
+		"state on nfs":       {func(f *Facts) { f.StateFS = "nfs" }, "state_filesystem", Fail, "local file system"},
+		"state in memory":    {func(f *Facts) { f.StateFS = "tmpfs" }, "state_filesystem", Warn, "disk"},
+		"state in a layer":   {func(f *Facts) { f.StateFS = "overlay" }, "state_filesystem", Warn, "volume"},
+		"state on fuse":      {func(f *Facts) { f.StateFS = "fuse" }, "state_filesystem", Warn, "rely on"},
+		"no landlock, accepted": {func(f *Facts) {
+			f.Sandbox.Needs, f.Sandbox.Detail, f.Sandbox.Remedy = []string{jobspec.WeakerLandlockMissing}, "none", "boot another kernel"
+		}, "sandbox", Warn, "boot"},
+		"user mode":   {func(f *Facts) { f.System = false }, "same_uid", Warn, "root"},
+		"no service":  {func(f *Facts) { f.Service = false }, "service", Warn, "sbxcron daemon"},
+		"open key":    {func(f *Facts) { f.Key = KeyFact{Path: "/k", Readable: true, Encrypted: No} }, "signing_key", Warn, "passphrase"},
+		"unknown key": {func(f *Facts) { f.Key = KeyFact{Path: "/k", Readable: true} }, "signing_key", Warn, "passphrase"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := sound()
@@ -89,12 +100,37 @@ func TestNothingKnownIsNotFine(t *testing.T) {
 }
 
 func TestNoRemedyWeakensAnything(t *testing.T) {
-	all := Examine(Facts{Platform: "linux", Files: []FileFact{{Err: errors.New("x")}}, Userns: "refused"})
+	all := Examine(Facts{Platform: "linux", Files: []FileFact{{Err: errors.New("x")}}, Userns: cause.NoUserNS(cause.Facts{UserNS: true, MaxUserNS: 0}, nil)})
 	for _, c := range append(all, Examine(Facts{})...) {
 		for _, word := range []string{"disable", "switch off", "chmod 777", "chmod 666", "without", "setuid", "apparmor=0"} {
 			if strings.Contains(c.Remedy, word) {
 				t.Errorf("%s: %q", c.Name, c.Remedy)
 			}
 		}
+	}
+}
+
+func TestACoveredProcIsNamed(t *testing.T) {
+	f := sound()
+	f.Sandbox.Needs, f.Sandbox.Detail, f.Sandbox.Remedy = []string{jobspec.WeakerNestedSandbox}, "covered", "uncover it"
+	f.Machine.OverProc, f.Machine.Container = []string{"/proc/kcore", "/proc/keys"}, "/.dockerenv"
+	for _, c := range Examine(f) {
+		if c.Name == "proc" && (c.Verdict != Warn || !strings.Contains(c.Detail, "/proc/kcore, /proc/keys") || !strings.Contains(c.Detail, "/.dockerenv") || !strings.Contains(c.Remedy, "unmask")) {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+func TestBackendsForThoseWhoAcceptThemAreToldAndFailNothing(t *testing.T) {
+	f := sound()
+	f.Weaker = []jobspec.Sandbox{{Backend: "landlock", Usable: true, Version: "ABI 7", Needs: []string{jobspec.WeakerBackendLandlock}}, {Backend: "other", Detail: "root"}}
+	found := 0
+	for _, c := range Examine(f) {
+		if strings.HasPrefix(c.Name, "backend_") && c.Verdict == OK && c.Detail != "" {
+			found++
+		}
+	}
+	if found != 2 || Failed(Examine(f)) {
+		t.Errorf("%d told", found)
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/runner/cause"
 )
 
 // Facts are what was found on this machine. A zero fact is judged as a failure
@@ -19,9 +20,11 @@ type Facts struct {
 	HighestSeen  time.Time // newest time of chain and pin
 	Synchronised Answer    // the kernel's clock is disciplined
 
-	Sandbox  jobspec.Sandbox
-	Landlock int    // ABI, 0: none
-	Userns   string // "" when usable, else why not
+	Sandbox jobspec.Sandbox   // what bwrap's probe found, by trying
+	Weaker  []jobspec.Sandbox // the same of the backends for those who accept them by name
+	Machine cause.Facts       // what tells why
+	Userns  cause.Cause       // why the kernel's switches refuse user namespaces; zero where they do not
+	StateFS string            // type of the file system that STATE lies on, "" for one that nothing is known of
 
 	Service      bool
 	ServicePID   int

@@ -1,54 +1,33 @@
 package doctor
 
 import (
-	"fmt"
 	"os"
-	"strconv"
-	"strings"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sbxcron/sbxcron/runner/cause"
 )
 
-// Kernel fills what the kernel tells of itself: Landlock, user namespaces and
-// the clock.
+// Kernel fills what the kernel tells of itself: Landlock, filters, user
+// namespaces and the clock.
 func (f *Facts) Kernel() {
-	f.Landlock = landlockABI()
-	f.Userns = usernsProblem()
+	f.Machine = cause.Read()
+	f.Userns = switchedOff(f.Machine, os.Getuid())
 	f.Synchronised = synchronised()
 }
 
-// landlockABI asks for the version, as landlock_create_ruleset(2) describes it:
-// no attributes and LANDLOCK_CREATE_RULESET_VERSION.
-func landlockABI() int {
-	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
-	if errno != 0 {
-		return 0
+// StateOn fills the type of the file system below a path, where it is one that
+// should be known of.
+func (f *Facts) StateOn(path string) {
+	var st unix.Statfs_t
+	for ; unix.Statfs(path, &st) != nil; path = filepath.Dir(path) {
+		if path == filepath.Dir(path) {
+			return
+		}
 	}
-	return int(abi)
-}
-
-// usernsProblem reads the switches that refuse user namespaces; whether they
-// really work is what the sandbox's own probe tries.
-func usernsProblem() string {
-	if n, known := sysctl("user/max_user_namespaces"); known && n == 0 {
-		return "user.max_user_namespaces is 0"
-	}
-	if n, known := sysctl("kernel/unprivileged_userns_clone"); known && n == 0 && os.Getuid() != 0 {
-		return "kernel.unprivileged_userns_clone is 0"
-	}
-	if _, err := os.Stat("/proc/self/ns/user"); err != nil {
-		return "this kernel has no user namespaces"
-	}
-	return ""
-}
-
-func sysctl(name string) (int64, bool) {
-	b, err := os.ReadFile(fmt.Sprintf("/proc/sys/%s", name))
-	if err != nil {
-		return 0, false
-	}
-	n, err := strconv.ParseInt(strings.TrimSpace(string(b)), 10, 64)
-	return n, err == nil
+	f.StateFS = map[int64]string{unix.NFS_SUPER_MAGIC: "nfs", unix.OVERLAYFS_SUPER_MAGIC: "overlay", unix.TMPFS_MAGIC: "tmpfs",
+		unix.CIFS_SUPER_MAGIC: "cifs", unix.SMB2_SUPER_MAGIC: "cifs", unix.V9FS_MAGIC: "9p", unix.FUSE_SUPER_MAGIC: "fuse"}[int64(st.Type)&0xffffffff]
 }
 
 // synchronised reads the clock's status without setting anything (adjtimex(2)

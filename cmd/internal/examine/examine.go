@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"runtime"
+	"slices"
 	"strconv"
 	"time"
 
@@ -28,9 +29,11 @@ type Prober interface {
 // Examiner looks at one installation. Its fields are set once.
 type Examiner struct {
 	Site    config.Site
-	Sandbox Prober
-	Cache   *pin.Cache
-	Openers *pin.Openers // keeps the processes that open paths; nil starts one a look
+	Sandbox Prober // bwrap
+	// Landlock is the backend of that name, nil where there is none.
+	Landlock Prober
+	Cache    *pin.Cache
+	Openers  *pin.Openers // keeps the processes that open paths; nil starts one a look
 	// Guest stands in for the throw-away uids of system mode where paths are opened:
 	// none of them owns anything, so all have the same rights. It is lent to no run.
 	// 0: each opens for itself.
@@ -93,7 +96,7 @@ func (x *Examiner) Examine(ctx context.Context, phase jobspec.Phase, s Subject, 
 			return nil, err
 		}
 		x.readCredentials(e, phase, s.Credentials)
-		e.Input.Sandbox = x.Sandbox.Probe(ctx)
+		e.Input.Sandbox = x.probe(ctx, s.Op.Spec)
 	}
 	e.Decision, e.at = jobspec.Decide(phase, e.Input), e.Input.Host.Now
 	return e, nil
@@ -317,8 +320,21 @@ func (x *Examiner) Fresh(ctx context.Context, e *Examination) bool {
 	if err != nil || !reflect.DeepEqual(places, e.Input.Sensitive) {
 		return false
 	}
-	now := x.Sandbox.Probe(ctx)
-	return now.Usable && now.Digest == e.Input.Sandbox.Digest
+	now, then := x.probe(ctx, e.Op.Spec), e.Input.Sandbox
+	return now.Usable && now.Backend == then.Backend && now.Digest == then.Digest && slices.Equal(now.Needs, then.Needs)
+}
+
+// probe finds the backend of a run among those that the owner accepts, by trying.
+func (x *Examiner) probe(ctx context.Context, s *jobspec.Spec) jobspec.Sandbox {
+	return jobspec.ChooseBackend(s, func(name string) jobspec.Sandbox {
+		switch {
+		case name == jobspec.BackendBwrap:
+			return x.Sandbox.Probe(ctx)
+		case name == jobspec.BackendLandlock && x.Landlock != nil:
+			return x.Landlock.Probe(ctx)
+		}
+		return jobspec.Sandbox{Backend: name, Problem: jobspec.CodeSbxBackendMissing, Detail: "there is no such backend here", Lasting: true}
+	})
 }
 
 // sameOwner reports whether the file that a principal keeps is the same in both.
