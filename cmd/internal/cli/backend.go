@@ -34,9 +34,7 @@ func newBackend(a *App) *cobra.Command {
 		Args:  cobra.MaximumNArgs(1),
 		RunE:  work(func(ctx context.Context, args []string) error { return a.backendCheck(ctx, args) }),
 	}
-	cmd := &cobra.Command{Use: "backend", Short: "The sandboxes that jobs can be run by"}
-	cmd.AddCommand(list, check)
-	return cmd
+	return group("backend", "The sandboxes that jobs can be run by", list, check)
 }
 
 func itemOf(s jobspec.Sandbox) backendItem {
