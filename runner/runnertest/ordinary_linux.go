@@ -49,6 +49,7 @@ with multiprocessing.Pool(2) as p: print(p.map(len, ['a', 'bb']))
 		{"unzip", "unzip -v"},
 		{"less", "less /etc/passwd; more /etc/passwd; man -k x"},
 		{"ip", "ip addr"},
+		{"logger", "logger x"},
 	}
 }
 

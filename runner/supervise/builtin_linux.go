@@ -35,6 +35,8 @@ var builtinSockets = []builtin{
 		"looking up a host asks for the machine's own addresses first, and many programs list them", "getent ahosts localhost"},
 	{"builtin:syslog", [3]uint64{unix.AF_UNIX, unix.SOCK_DGRAM | unix.SOCK_CLOEXEC, 0}, byLibrary,
 		"syslog(3) connects before it knows whether anybody listens", "python3 -c 'import syslog; syslog.syslog(\"x\")'"},
+	{"builtin:logger", [3]uint64{unix.AF_UNIX, unix.SOCK_DGRAM, 0}, "logger", "scripts leave notes with it; it does what syslog(3) does", "logger x"},
+	{"builtin:logger", [3]uint64{unix.AF_UNIX, unix.SOCK_STREAM, 0}, "logger", "it tries both kinds of socket", "logger x"},
 }
 
 // builtinTerminals are opens of the terminal by programs that ask nobody.
