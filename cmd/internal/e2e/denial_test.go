@@ -42,6 +42,7 @@ func denials(r api.Run) string {
 }
 
 func TestADeniedJobIsDeniedWhateverItEndsWith(t *testing.T) {
+	t.Parallel() // it waits most of its time
 	h := newHouse(t)
 	h.file("zero", "sudo -n id; exit 0", "")
 	h.file("nine", "sudo -n id; exit 9", "")
@@ -119,6 +120,7 @@ func TestAnAgentsOwnResultIsRead(t *testing.T) {
 }
 
 func TestTheBreakerHoldsAJobUntilItsOwnerSigns(t *testing.T) {
+	t.Parallel() // it waits most of its time
 	h := newHouse(t)
 	h.file("asks", "sudo id", "")
 	s := h.start()

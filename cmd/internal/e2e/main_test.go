@@ -52,6 +52,7 @@ func TestMain(m *testing.M) {
 	if os.Getenv(envMain) == "1" {
 		os.Exit(program())
 	}
+	commandLine() // built before any test looks at its watch
 	status := m.Run()
 	programs.remove()
 	os.Exit(status)

@@ -151,6 +151,7 @@ func TestAnExpiredApprovalRunsNothing(t *testing.T) {
 
 // TestOpsDuringARunLeaveItAlone: what the owner signs counts for the next slot.
 func TestOpsDuringARunLeaveItAlone(t *testing.T) {
+	t.Parallel() // it waits most of its time
 	h, clock := clockHouse(t, quarterPast())
 	dir := h.script("ws", "until test -e go; do sleep 0.05; done; rm -f go; echo -n x >>"+mark)
 	h.addAt("job", dir, "* * * * *")
@@ -190,6 +191,7 @@ func TestOpsDuringARunLeaveItAlone(t *testing.T) {
 }
 
 func TestJobsOverTheLimitRunOneAfterTheOther(t *testing.T) {
+	t.Parallel() // it waits most of its time
 	h, clock := clockHouse(t, quarterPast())
 	h.args = []string{"--max-parallel", "1"}
 	names := []string{"a", "b", "c"}

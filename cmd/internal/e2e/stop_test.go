@@ -96,6 +96,7 @@ func TestAJobThatObeysTermMayFinish(t *testing.T) {
 }
 
 func TestNothingStartsWhileTheServiceDrains(t *testing.T) {
+	t.Parallel() // it waits most of its time
 	h, s := busy(t, sleeper, "--drain", "30s")
 	h.offer("other", nil, "/bin/true")
 	if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -112,6 +113,7 @@ func TestNothingStartsWhileTheServiceDrains(t *testing.T) {
 }
 
 func TestASecondTermEndsAtOnce(t *testing.T) {
+	t.Parallel() // it waits most of its time
 	h, s := busy(t, sleeper, "--drain", "60s")
 	for range 2 {
 		if err := s.cmd.Process.Signal(syscall.SIGTERM); err != nil {
@@ -193,6 +195,7 @@ func TestHoldReleaseAndCancelNameWhoAsked(t *testing.T) {
 // A service that was killed accounts for the past before it starts anything. Who
 // asks meanwhile waits, and is not told that there is no service.
 func TestWhoAsksWhileTheServiceOpensWaits(t *testing.T) {
+	t.Parallel() // it waits most of its time
 	h, s := busy(t, sleeper)
 	h.offer("other", nil, "/bin/true")
 	s.kill()

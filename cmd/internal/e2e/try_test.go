@@ -72,6 +72,7 @@ func (h trier) gone(what string) {
 }
 
 func TestTryEndsWithTheStatusOfTheJobAndKeepsNothing(t *testing.T) {
+	t.Parallel() // it waits most of its time
 	h := newTrier(t)
 	for _, c := range []struct {
 		args []string
@@ -184,6 +185,7 @@ func TestTrySignsNothingWhereAnAskIsNotAnswered(t *testing.T) {
 
 // What --suggest prints is a job.toml with which the same command works.
 func TestTrySuggestsWhatTheDraftWouldHaveNeeded(t *testing.T) {
+	t.Parallel() // it waits most of its time
 	h := newTrier(t)
 	extra := h.put(filepath.Join(h.mkdir("extra"), "data.txt"), "42\n", 0o644)
 	for _, c := range []struct {
