@@ -17,6 +17,7 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/egress"
 	"github.com/sbxcron/sbxcron/runner/internal/permit"
 	"github.com/sbxcron/sbxcron/runner/pin"
 	"golang.org/x/sys/unix"
@@ -103,7 +104,8 @@ func TestEveryRunHasASupervisor(t *testing.T) {
 	}
 }
 
-// A script of the host and an embedded one, which has no names to answer for.
+// A script of the host; an embedded one, which has no names to answer for; and one
+// with a proxy, which is in the same process.
 func TestARunIsKilledWithItsSupervisor(t *testing.T) {
 	b := open(t)
 	const body = "#!/bin/sh\necho began\nsleep 60\necho on >>on\n"
@@ -111,6 +113,9 @@ func TestARunIsKilledWithItsSupervisor(t *testing.T) {
 	killedWithItsSupervisor(t, plan, b, dir, out)
 	plan, dir, out = scriptJob(t, b, body)
 	plan.Blueprint().Names = nil
+	killedWithItsSupervisor(t, plan, b, dir, out)
+	plan, dir, out = scriptJob(t, b, body)
+	plan.Blueprint().Net, plan.Blueprint().Egress = jobspec.NetProxy, &egress.Config{}
 	killedWithItsSupervisor(t, plan, b, dir, out)
 }
 
