@@ -9,6 +9,9 @@ func May(op *Op) []string {
 	may := []string{"run " + mainCommand(s) + " without anybody there, on its schedule or when an operator asks"}
 	may = append(may, "use the system's own programs and libraries, and a private home and tmp that are gone after the run")
 	may = append(may, OpensOf(op).Lines()...)
+	if op.Net == NetProxy {
+		may = append(may, "reach those hosts and no other through a process that runs beside it: with the job's account, and with no key, store or socket of sbxcron")
+	}
 	for _, c := range s.Credentials {
 		may = append(may, "see the value of "+Quote(c.Name)+" in "+c.words())
 	}

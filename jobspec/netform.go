@@ -44,9 +44,9 @@ func (j *judge) netGrant() NetGrant {
 	return g
 }
 
-// withPorts writes out the port of hosts that were given without one: that of
+// WithPorts writes out the port of hosts that were given without one: that of
 // https. What is signed names each port.
-func withPorts(hosts []string) []string {
+func WithPorts(hosts []string) []string {
 	all := slices.Clone(hosts)
 	for i, h := range all {
 		_, plain := ParseEndpoint(h)

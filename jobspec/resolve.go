@@ -43,7 +43,7 @@ func Resolve(d *Draft, f Facts) (*Op, error) {
 			Schedule: schedule, ExpiresAt: created.Add(orElse(d.Expires, DefaultTTL)),
 			Limits: resolveLimits(d), RunAs: f.RunAs, StateDir: d.StateDir,
 			Result:   orElse(d.Result, ExitWord),
-			NetAllow: withPorts(d.NetAllow), NetDeny: withPorts(d.NetDeny), Forward: d.Forward, Sockets: d.Sockets,
+			NetAllow: WithPorts(d.NetAllow), NetDeny: WithPorts(d.NetDeny), Forward: d.Forward, Sockets: d.Sockets,
 			Credentials: d.Credentials, Denials: resolveDenials(d), Backend: resolveBackend(d),
 			Weaker: d.Weaker, Notify: d.Notify, Policy: f.Policy,
 			Note: d.Note,

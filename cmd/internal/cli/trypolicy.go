@@ -29,9 +29,10 @@ func tryPolicy(who jobspec.Principal, d *jobspec.Draft, system bool) ([]byte, er
 	for _, list := range []string{"read", "write", "bind"} {
 		say("%s = [%s]", list, places)
 	}
-	hosts := strings.Join(endpoints(d.NetAllow), ", ")
+	hosts := strings.Join(endpoints(jobspec.WithPorts(d.NetAllow)), ", ")
 	say("hosts = [%s]\nprivate_hosts = [%s]", hosts, hosts)
 	say("forward = [%s]", strings.Join(endpoints(d.Forward), ", "))
+	say("sockets = [%s]", places)
 	if system && d.RunAs != "" {
 		say("run_as = [%s]", jobspec.Quote(d.RunAs))
 	}
