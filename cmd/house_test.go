@@ -65,6 +65,7 @@ var rooms = []struct {
 	{"store", []string{"jobspec", "signing/statement"}, "the store remembers; it decides nothing", false},
 	{"scheduler", []string{"jobspec", "signing/statement"}, "the scheduler declares what it needs; cmd joins the rooms", false},
 	{"runner/stub", nil, "the emitter runs nothing and knows nothing", true},
+	{"runner/egress", []string{"jobspec"}, "the proxy decides by rules that it was given, and reads no file of ours", true},
 	{"runner/seccomp", nil, "a filter is data", false},
 	{"runner", []string{"jobspec", "signing/statement"}, "only a statement and a decision reach the runner", false},
 	{"cmd", []string{""}, "cmd joins the rooms", false},

@@ -47,12 +47,18 @@ func bounded(l *record.Leaf) *record.Leaf {
 	}
 	for i := range l.Connections {
 		c := &l.Connections[i]
-		c.Host, c.Address, c.Rule, c.Upstream = shortTo(c.Host, maxHost), short(c.Address), short(c.Rule), short(c.Upstream)
+		c.Host, c.Address, c.Rule, c.Upstream = plain(c.Host, maxHost), plain(c.Address, maxText), plain(c.Rule, maxText), plain(c.Upstream, maxText)
 	}
 	return l
 }
 
 func short(s string) string { return shortTo(s, maxText) }
+
+// plain is a text of which no byte needs an escape, as those of connections are:
+// hosts, addresses and rules that were read.
+func plain(s string, most int) string {
+	return strings.NewReplacer(`"`, "?", `\`, "?").Replace(shortTo(s, most))
+}
 
 func shortTo(s string, most int) string {
 	if len(s) > most {

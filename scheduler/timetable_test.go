@@ -141,6 +141,9 @@ func TestARowIsAlwaysOneThatTheLedgerCanTake(t *testing.T) {
 		l.Reasons = append(l.Reasons, record.Reason{Code: jobspec.CodeFsDeniedWrite, Layer: nasty, Rule: nasty, Target: nasty, Detail: nasty})
 		l.Denials = append(l.Denials, record.Denial{Code: jobspec.CodeFsDeniedWrite, Target: nasty, Rule: nasty, Certainty: nasty, Count: 1})
 	}
+	for range 500 {
+		l.Connections = append(l.Connections, record.Connection{Host: nasty, Address: nasty, Upstream: nasty, Rule: nasty, Port: 65535, Count: 1 << 50, BytesIn: 1 << 50, BytesOut: 1 << 50})
+	}
 	line, err := bounded(l).Encode()
 	if err != nil {
 		t.Fatal(err)
