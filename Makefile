@@ -22,6 +22,7 @@ build:
 	@mkdir -p bin
 	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/sbxcron
 	CGO_ENABLED=0 $(GO) build -trimpath -o bin/sbxbench ./cmd/sbxbench
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o bin/sbxcron-escape ./cmd/sbxcron-escape
 
 # setup installs the Debian packages that are missing, and only those.
 setup:

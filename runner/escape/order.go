@@ -20,9 +20,9 @@ func (o Order) Attempts() []Attempt {
 }
 
 // Orders divides attempts among as many runs as are needed for each denial to
-// stand in the record by itself: a job may expect 64 different ones.
+// stand in the record by itself: that of a run has room for 32 different ones.
 func Orders(w Where, all []Attempt, targets map[string]string) []Order {
-	const most = 48
+	const most = 30
 	var orders []Order
 	var expected []jobspec.ExpectedDenial
 	for _, a := range all {

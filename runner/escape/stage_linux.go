@@ -28,6 +28,7 @@ type Stage struct {
 	Shown   string // for fs.read of the job
 	Work    string // for the job's cwd
 	Program string // the copy
+	Jobs    string // for whoever starts the jobs; nothing of a sandbox
 
 	outside string
 	targets map[string]string
@@ -51,7 +52,7 @@ func NewStage(o StageOptions) (*Stage, error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a stage: %w", err)
 	}
-	s := &Stage{Dir: dir, Shown: dir + "/shown", Work: dir + "/work", Program: dir + "/bin/sbxcron-escape", outside: dir + "/outside", leaked: -1}
+	s := &Stage{Dir: dir, Shown: dir + "/shown", Work: dir + "/work", Program: dir + "/bin/sbxcron-escape", Jobs: dir + "/jobs", outside: dir + "/outside", leaked: -1}
 	if err := s.build(o); err != nil {
 		return nil, errors.Join(fmt.Errorf("make a stage: %w", err), s.Close())
 	}
@@ -61,7 +62,7 @@ func NewStage(o StageOptions) (*Stage, error) {
 func (s *Stage) build(o StageOptions) error {
 	s.targets = map[string]string{"stage": s.Dir, "shown": s.Shown, "outside": s.outside, "work": s.Work, "program": s.Program, "conf": o.Conf,
 		"state": o.State, "run": o.Run, "home": o.Home, "pid": strconv.Itoa(os.Getpid()), "variable": variable, "mark": fmt.Sprintf("300.%07d", os.Getpid())}
-	if err := errors.Join(os.Chmod(s.Dir, 0o755), os.Setenv(variable, "1")); err != nil {
+	if err := errors.Join(os.Chmod(s.Dir, 0o755), os.Mkdir(s.Jobs, 0o700), os.Setenv(variable, "1")); err != nil {
 		return err
 	}
 	if err := s.files(o); err != nil {
@@ -159,6 +160,9 @@ func (s *Stage) look() (map[string]string, error) {
 			return err
 		}
 		rel := strings.TrimPrefix(path, s.Dir)
+		if rel == "/jobs" {
+			return filepath.SkipDir
+		}
 		if strings.HasPrefix(rel, "/work") && !strings.HasPrefix(rel, "/work/.") {
 			return nil
 		}

@@ -12,7 +12,7 @@ type StageOptions struct {
 }
 
 // Stage is what lies outside of the sandbox; there is none on this system.
-type Stage struct{ Dir, Shown, Work, Program string }
+type Stage struct{ Dir, Shown, Work, Program, Jobs string }
 
 var errNoStage = errors.New("attempts are made on linux only")
 

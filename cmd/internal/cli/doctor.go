@@ -11,12 +11,29 @@ import (
 )
 
 func newDoctor(a *App) *cobra.Command {
-	return &cobra.Command{
+	var escape bool
+	var runAs string
+	cmd := &cobra.Command{
 		Use:   "doctor",
 		Short: "Look for whatever would keep jobs from running, and say what to do; 3 when something fails",
-		Args:  cobra.NoArgs,
-		RunE:  work(func(ctx context.Context, _ []string) error { return a.doctor(ctx) }),
+		Long: `Look for whatever would keep jobs from running, and say what to do.
+
+With --escape some 300 attempts are made to get out of a sandbox of each tier, by
+jobs of a throw-away installation as "sbxcron try" makes one. Files, sockets, pipes,
+keys and processes outside show what came through, and the records which attempts
+were seen. The exit status is 0 when nothing did and all were, else 3. The program
+that makes the attempts, sbxcron-escape, must lie beside this one.`,
+		Args: cobra.NoArgs,
+		RunE: work(func(ctx context.Context, _ []string) error {
+			if escape {
+				return a.escapes(ctx, runAs)
+			}
+			return a.doctor(ctx)
+		}),
 	}
+	cmd.Flags().BoolVar(&escape, "escape", false, "try to get out of the sandbox, in many ways, and print a table")
+	cmd.Flags().StringVar(&runAs, "run-as", "nobody", "system mode: account of the attempts in tier workspace")
+	return cmd
 }
 
 func (a *App) doctor(ctx context.Context) error {

@@ -33,6 +33,14 @@ type Ports struct {
 	// Trial makes a throw-away folder below root, or where no job reaches. Nil
 	// where nothing runs.
 	Trial func(root string) (*Trial, error)
+	// Attempts finds the program of doctor --escape.
+	Attempts func() (string, error)
+	// Account is the account that jobs for which a name is given run as, and
+	// whether the service is root.
+	Account func(name string) (uid, gid int, system bool, err error)
+	// Try has a job.toml tried by another process of this program and returns its
+	// document. Nil where nothing runs.
+	Try func(ctx context.Context, path string, job []byte) ([]byte, error)
 	// Zone is the name of the machine's time zone, "" when it has none.
 	Zone func() string
 	// Daemon runs the service until ctx ends.

@@ -35,6 +35,9 @@ func Wire(version string, now func() time.Time) Ports {
 		Zone:     examine.LocalZone,
 		Daemon:   w.daemonPort(),
 		Trial:    w.trialPort(),
+		Attempts: attemptsProgram,
+		Account:  accountOf,
+		Try:      w.tryPort(),
 	}
 }
 

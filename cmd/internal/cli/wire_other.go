@@ -36,5 +36,8 @@ func bootID() string { return "" }
 // daemonPort is no service: jobs run on linux only.
 func (w wiring) daemonPort() func(context.Context, DaemonOptions) error { return nil }
 
+// tryPort tries nothing: jobs run on linux only.
+func (w wiring) tryPort() func(context.Context, string, []byte) ([]byte, error) { return nil }
+
 // trialPort makes no place: jobs run on linux only.
 func (w wiring) trialPort() func(string) (*Trial, error) { return nil }

@@ -21,6 +21,9 @@ import (
 // trialPort is the throw-away place of this build.
 func (w wiring) trialPort() func(string) (*Trial, error) { return w.trial }
 
+// tryPort starts tries in other processes.
+func (w wiring) tryPort() func(context.Context, string, []byte) ([]byte, error) { return tryElsewhere }
+
 // trial makes the folder and has it watched before anything is written into it.
 func (w wiring) trial(root string) (*Trial, error) {
 	if err := daemon.Shed(); err != nil {
