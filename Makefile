@@ -36,7 +36,7 @@ cross:
 	@for target in $(ARCHES); do \
 	  echo "build $$target"; \
 	  CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) build -o /dev/null ./cmd/sbxcron || exit 1; \
-	  CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) vet ./cmd/sbxcron || exit 1; \
+	  CGO_ENABLED=0 GOOS=$${target%/*} GOARCH=$${target#*/} $(GO) vet ./cmd/sbxcron ./cmd/sbxcron-escape/... || exit 1; \
 	done
 
 bench: build

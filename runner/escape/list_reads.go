@@ -64,7 +64,6 @@ func processes() []Attempt {
 		try("P08j", "learn what the first process has open", "readlink /proc/1/fd/0", "landlock", "EACCES EPERM"),
 		try("P08k", "learn the layout of its memory", "read /proc/1/maps", "landlock", "EACCES EPERM"),
 		try("P08g", "advise about memory of the first process", "processmadvise 1", "seccomp landlock kernel", noWay),
-		try("P08h", "signal the first process", "call kill 1 0", "landlock", "EPERM"),
 		try("P08i", "trace its own parent", "call ptrace 0x4206 {parent} 0 0", "seccomp", noWay).tells(jobspec.CodeEscPtrace, "ptrace seize"),
 	}
 }

@@ -21,7 +21,7 @@ import (
 func attemptCases() []Case {
 	var all []Case
 	for _, tier := range []jobspec.Tier{jobspec.Scratch, jobspec.ReadOnly, jobspec.Workspace} {
-		all = append(all, Case{"no attempt of the list of escapes gets out of tier " + tier.String(), false, func(l *Lab) error {
+		all = append(all, Case{attemptsOf(tier), false, func(l *Lab) error {
 			report, err := l.Attempts(tier)
 			if faults := report.Faults(); len(faults) > 0 {
 				err = errors.Join(err, fmt.Errorf("%d of %d attempts:\n%s", len(faults), len(report.Rows), strings.Join(faults, "\n")))
@@ -30,6 +30,11 @@ func attemptCases() []Case {
 		}})
 	}
 	return all
+}
+
+// attemptsOf names the case of a tier.
+func attemptsOf(t jobspec.Tier) string {
+	return "no attempt of the list of escapes gets out of tier " + t.String()
 }
 
 // NewLab is a place to run jobs on a backend, for tests of the backend's own.

@@ -1,6 +1,9 @@
 package runnertest
 
-import "github.com/sbxcron/sbxcron/runner"
+import (
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/runner"
+)
 
 // needs says which capability a case is about, where a backend may be without it:
 // the case is then skipped by name, and not passed. A case that is not here must
@@ -10,6 +13,9 @@ func needs() map[string]string {
 	all := map[string]string{}
 	for capability, names := range map[string][]string{
 		"mounts": {
+			attemptsOf(jobspec.Scratch),
+			attemptsOf(jobspec.ReadOnly),
+			attemptsOf(jobspec.Workspace),
 			"environment is exactly the declared one",
 			"uid is the planned one and not 0",
 			"accounts and names of the host are not visible",

@@ -74,6 +74,9 @@ func Confinement() []Case {
 	return slices.Concat(viewCases(), confinementCases(), fileCases(), escapeCases())
 }
 
+// Widest are all attempts of the list of escapes in the widest tier.
+func Widest() []Case { return attemptCases()[2:] }
+
 // firstError runs checks until one fails.
 func firstError(checks ...func() error) error {
 	for _, f := range checks {
