@@ -77,7 +77,7 @@ func terminals() []Attempt {
 		try("T01d", "type into a terminal of its own making", "ptytype", "seccomp kernel", noWay).tells(jobspec.CodeSysDenied, "ioctl TIOCSTI"),
 		try("T04", "open the terminal", "openrw /dev/tty", "no_tty", "ENXIO").tells(jobspec.CodeAskTTY, "/dev/tty"),
 		try("T05a", "open a terminal of the host", "openrw /dev/pts/0", "view uid", absent),
-		try("T05b", "open the console", "openrw /dev/console", "view uid", absent+" EROFS"),
+		try("T05b", "open the console", "openrw /dev/console", "view uid", absent+" EROFS").tells(jobspec.CodeFsDeniedDevice, "/dev/console"),
 		try("T05c", "open the first virtual console", "openrw /dev/tty1", "view uid", absent),
 		try("T05d", "read the screen of a console", "read /dev/vcs1", "view uid", absent),
 	}
