@@ -109,6 +109,9 @@ func (s *Set) Adopt(seen jobspec.Observation, f *os.File) {
 	s.pins = append(s.pins, h)
 }
 
+// Belongs notes the package that holds the bytes of request i at their path.
+func (s *Set) Belongs(i int, pkg string) { s.pins[i].seen.Package = pkg }
+
 // Close closes every descriptor of the set. It may be called more than once.
 func (s *Set) Close() error {
 	var all []error

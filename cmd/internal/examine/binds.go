@@ -21,7 +21,7 @@ func (x *Examiner) findBinds(ctx context.Context, acct pin.Account, binds []jobs
 		if b.Live() || bindsAlready(f.Bound, b.Source) {
 			continue
 		}
-		bound, _, err := x.bindOne(ctx, acct, jobspec.BindTarget{Role: jobspec.RoleBind, Typed: b.Source}, "/")
+		bound, _, err := x.bindOne(ctx, acct, jobspec.BindTarget{Role: jobspec.RoleBind, Typed: b.Source}, "/", false)
 		if err != nil {
 			return err
 		}

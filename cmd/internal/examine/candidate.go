@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -94,7 +96,7 @@ func (x *Examiner) findPaths(ctx context.Context, d *jobspec.Draft, base string,
 			return err
 		}
 	}
-	bound, err := x.bind(ctx, acct, jobspec.PlanBinding(d.Command, d.Script, d.Files).Targets, where)
+	bound, err := x.bind(ctx, acct, jobspec.PlanBinding(d.Command, d.Script, d.Files).Targets, where, slices.Contains(d.Weaker, jobspec.WeakerExecPackage))
 	if err != nil {
 		return err
 	}
@@ -130,13 +132,13 @@ func findCwd(ctx context.Context, acct pin.Account, path string, commit bool, f 
 }
 
 // bind finds, opens and hashes the files that are part of the approval.
-func (x *Examiner) bind(ctx context.Context, acct pin.Account, todo []jobspec.BindTarget, where string) ([]jobspec.Bound, error) {
+func (x *Examiner) bind(ctx context.Context, acct pin.Account, todo []jobspec.BindTarget, where string, packages bool) ([]jobspec.Bound, error) {
 	var bound []jobspec.Bound
 	seen := map[string]bool{}
 	for len(todo) > 0 {
 		t := todo[0]
 		todo = todo[1:]
-		b, more, err := x.bindOne(ctx, acct, t, where)
+		b, more, err := x.bindOne(ctx, acct, t, where, packages)
 		if err != nil {
 			return nil, err
 		}
@@ -149,7 +151,7 @@ func (x *Examiner) bind(ctx context.Context, acct pin.Account, todo []jobspec.Bi
 	return bound, nil
 }
 
-func (x *Examiner) bindOne(ctx context.Context, acct pin.Account, t jobspec.BindTarget, where string) (jobspec.Bound, []jobspec.BindTarget, error) {
+func (x *Examiner) bindOne(ctx context.Context, acct pin.Account, t jobspec.BindTarget, where string, packages bool) (jobspec.Bound, []jobspec.BindTarget, error) {
 	typed := t.Typed
 	if (t.Role == jobspec.RoleScript || t.Role == jobspec.RoleFile) && !strings.ContainsRune(typed, '/') {
 		typed = "./" + typed // an operand is never looked up in PATH
@@ -169,6 +171,11 @@ func (x *Examiner) bindOne(ctx context.Context, acct pin.Account, t jobspec.Bind
 	}
 	b := jobspec.Bound{Role: t.Role, Typed: t.Typed, Real: o.Real, Size: o.Size, SHA256: o.SHA256,
 		UID: o.UID, Mode: fmt.Sprintf("%04o", o.Mode)}
+	if packages && isProgram(t.Role) && !set.Sealed(0) {
+		if b.Package, err = x.lists().Owner(o.Real, io.NewSectionReader(set.File(0), 0, o.Size)); err != nil {
+			return jobspec.Bound{}, nil, err
+		}
+	}
 	more, err := interpreters(t.Role, set)
 	return b, more, err
 }

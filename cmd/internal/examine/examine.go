@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/config"
+	"github.com/sbxcron/sbxcron/cmd/internal/distro"
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/pin"
@@ -32,6 +33,7 @@ type Examiner struct {
 	Sandbox Prober // bwrap
 	// Landlock is the backend of that name, nil where there is none.
 	Landlock Prober
+	Packages *distro.Lists // nil: those of the machine
 	Cache    *pin.Cache
 	Openers  *pin.Openers // keeps the processes that open paths; nil starts one a look
 	// Guest stands in for the throw-away uids of system mode where paths are opened:
@@ -181,6 +183,10 @@ func (x *Examiner) open(ctx context.Context, e *Examination, phase jobspec.Phase
 		return fmt.Errorf("open the paths of job %q: %w", e.Op.Job, err)
 	}
 	if err := x.openState(e, phase, state); err != nil {
+		e.Close()
+		return err
+	}
+	if err := x.lookUpPackages(e); err != nil {
 		e.Close()
 		return err
 	}

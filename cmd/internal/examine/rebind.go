@@ -49,7 +49,7 @@ func (x *Examiner) lookAgain(ctx context.Context, s *jobspec.Spec) error {
 			return err
 		}
 	}
-	bound, err := x.bind(ctx, acct, s.BindTargets(), where)
+	bound, err := x.bind(ctx, acct, s.BindTargets(), where, s.Accepts(jobspec.WeakerExecPackage))
 	if err != nil {
 		return err
 	}
