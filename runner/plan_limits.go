@@ -14,9 +14,9 @@ const (
 	SoftTmpFiles = "tmp_files" // a tmpfs bounds bytes, and only memory bounds its files
 )
 
-// ownProcesses are bwrap and the init of the namespace, which are in the run's
-// cgroup and not the job's.
-const ownProcesses = 2
+// ownProcesses are in the run's cgroup and not the job's: bwrap, the init of the
+// namespace, and for an instant the thread that starts them (cgroup v1).
+const ownProcesses = 3
 
 // ownMemory is what the sandbox itself may take beside the job.
 const ownMemory = 4 << 20

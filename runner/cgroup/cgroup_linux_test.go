@@ -173,6 +173,28 @@ func TestKillWithoutTheKernelsHelpKillsAll(t *testing.T) {
 	}
 }
 
+func TestFoldersOfDeadServicesAreSweptAndNoOthers(t *testing.T) {
+	dead := held(t, func(h Held) bool { return h.Kill || h.Memory })
+	living := held(t, func(h Held) bool { return h.Kill || h.Memory })
+	if _, err := dead.Leaf("r-1", Want{}); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range dead.places {
+		p.lock.Close() // as the kernel does when a process ends
+	}
+	openTree(t)
+	for i, p := range dead.places {
+		if exists(p.dir) || !exists(living.places[i].dir) {
+			t.Errorf("%s is there: %t, %s: %t", p.dir, exists(p.dir), living.places[i].dir, exists(living.places[i].dir))
+		}
+	}
+	// One whose folder was taken all the same makes it anew.
+	l := leaf(t, dead, "r-2", Want{MemoryBytes: 64 << 20, PIDs: 8, CPUPercent: 100})
+	if text, err := in(t, l, "cat /proc/self/cgroup"); err != nil || strings.Count(text, "/r-2\n") != len(dead.places) {
+		t.Errorf("%s, %v", text, err)
+	}
+}
+
 func TestNamesThatLeadElsewhereMakeNoLeaf(t *testing.T) {
 	tree := openTree(t)
 	for _, name := range []string{"", ".", "..", "../x", "a/b", ".hidden", "a\nb"} {

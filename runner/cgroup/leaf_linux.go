@@ -51,7 +51,13 @@ func (t *Tree) make(name string, w Want) (*Leaf, error) {
 
 func (l *Leaf) add(p *place, name string, w Want) error {
 	dir := filepath.Join(p.dir, name)
-	if err := os.Mkdir(dir, 0o755); err != nil {
+	err := os.Mkdir(dir, 0o755)
+	if errors.Is(err, fs.ErrNotExist) { // another service has swept the folder away, being empty
+		if err = p.restore(); err == nil {
+			err = os.Mkdir(dir, 0o755)
+		}
+	}
+	if err != nil {
 		return err
 	}
 	l.places, l.dirs = append(l.places, p), append(l.dirs, dir)

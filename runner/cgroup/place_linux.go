@@ -16,7 +16,45 @@ type place struct {
 	dir  string // leaves lie in it
 	v2   bool
 	held Held
+	give []string // version 2: controllers that the folder gives to leaves
+	lock *os.File // of dir, for as long as the service lives
 	home *os.File // version 1: "tasks" of the group that the service's threads are in
+}
+
+// restore makes the folder, with what it gives to leaves.
+func (p *place) restore() error {
+	if err := makeFolder(p.dir); err != nil {
+		return err
+	}
+	p.hold()
+	for _, c := range p.give {
+		if err := write(filepath.Join(p.dir, "cgroup.subtree_control"), "+"+c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// hold locks the folder, which tells others that its service lives. A service
+// without the lock loses no more than an empty folder, which it makes anew.
+func (p *place) hold() {
+	if p.lock != nil {
+		p.lock.Close()
+	}
+	p.lock, _ = lockFolder(p.dir)
+}
+
+// lockFolder takes the lock of a folder if nobody has it.
+func lockFolder(dir string) (*os.File, error) {
+	f, err := os.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
 }
 
 // knob is one file of a leaf and what is written to it.

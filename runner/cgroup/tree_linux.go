@@ -44,6 +44,9 @@ func Open(folder string) *Tree {
 			break // every mount of version 2 is the same tree
 		}
 	}
+	for _, p := range t.places {
+		sweep(filepath.Dir(p.dir), folder)
+	}
 	if len(mounts) == 0 {
 		t.why = append(t.why, "no cgroup file system is mounted")
 	}
@@ -129,6 +132,9 @@ func (t *Tree) Close() {
 
 func (p *place) close() {
 	os.Remove(p.dir)
+	if p.lock != nil {
+		p.lock.Close()
+	}
 	if p.home != nil {
 		p.home.Close()
 	}
@@ -164,6 +170,33 @@ func Claim() {
 				_ = makeFolder(filepath.Join(base, room)) // Open tells
 			}
 		}
+	}
+}
+
+// sweep removes what services have left that were killed and whose RUN nobody
+// uses again, such as that of a try. Whoever lives holds the lock of its folder,
+// and the kernel removes no group that holds anybody.
+func sweep(room, own string) {
+	list, err := filepath.Glob(filepath.Join(room, "sbxcron-*"))
+	if err != nil {
+		return
+	}
+	for _, dir := range list {
+		if filepath.Base(dir) == own {
+			continue
+		}
+		lock, err := lockFolder(dir)
+		if err != nil {
+			continue
+		}
+		leaves, _ := os.ReadDir(dir)
+		for _, l := range leaves {
+			if l.IsDir() {
+				_ = os.Remove(filepath.Join(dir, l.Name()))
+			}
+		}
+		_ = os.Remove(dir)
+		lock.Close()
 	}
 }
 

@@ -58,6 +58,7 @@ func trial() Want { return Want{MemoryBytes: 64 << 20, PIDs: 16, CPUPercent: 100
 
 // try makes a leaf and has a process begin in it.
 func (p *place) try() error {
+	p.hold()
 	t := &Tree{places: []*place{p}}
 	l, err := t.Leaf(fmt.Sprintf("try-%d-%d", os.Getpid(), unix.Gettid()), trial())
 	if err != nil {

@@ -78,6 +78,7 @@ func (t *Tree) tryV2(group, folder string) (*place, error) {
 		}
 	}
 	given := words(filepath.Join(p.dir, "cgroup.subtree_control"))
+	p.give = given
 	p.held = t.lacks(Held{Memory: slices.Contains(given, "memory"), PIDs: slices.Contains(given, "pids"), CPU: slices.Contains(given, "cpu"),
 		Kill: exists(filepath.Join(p.dir, "cgroup.kill"))})
 	if err := p.try(); err != nil {

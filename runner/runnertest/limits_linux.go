@@ -26,6 +26,7 @@ func limitCases() []Case {
 		{"a flood of output ends, and is not read for ever", false, outputFlood},
 		{"a bomb of files in a tmpfs is the job's memory", false, fileBomb},
 		{"a full private place is the job's trouble alone", false, tmpFill},
+		{"the least limits are enough for the least job", false, leastLimits},
 		{"files of a workspace are counted", false, workspaceFill},
 		{"growth is found in a job that was faster than the watcher", false, quickFill},
 		{"a job that computes too much is told of", false, cpuHog},
@@ -166,6 +167,18 @@ func tmpFill(l *Lab) error {
 	}
 	if !r.End.Exited || r.End.ExitCode != 3 || !strings.Contains(r.Out, "100%") {
 		return fmt.Errorf("ended as %+v: %s%s", r.End, r.Out, r.Err)
+	}
+	return nil
+}
+
+func leastLimits(l *Lab) error {
+	for range 5 {
+		j := command("/bin/true")
+		j.weaker = []string{jobspec.WeakerSoftLimits}
+		j.limits = func(x *jobspec.Limits) { x.PIDs, x.MemoryBytes, x.CPUPercent = 1, 4<<20, 5 }
+		if _, err := l.succeed(j); err != nil {
+			return err
+		}
 	}
 	return nil
 }
