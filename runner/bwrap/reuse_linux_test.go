@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
@@ -127,5 +128,37 @@ func TestADeadIdleSupervisorIsNotUsed(t *testing.T) {
 	gone()
 	if end := runPlan(t, b, plan); end.Outcome == record.OutcomeKilled || len(end.Reasons) > 0 && end.Reasons[0].Code == jobspec.CodeSbxProxyFailed {
 		t.Errorf("ended as %+v", end)
+	}
+}
+
+// A job that goes on trying when nobody answers any more gets errors and nothing
+// else until it is killed.
+func TestRefusedCallsFailWhenNobodyAnswers(t *testing.T) {
+	b := open(t)
+	plan, out := pythonJob(t, b, `
+import ctypes, errno, os
+libc, last = ctypes.CDLL(None, use_errno=True), None
+while True:
+    now = "done" if libc.unshare(0x10000000) == 0 else errno.errorcode[ctypes.get_errno()]
+    if now != last: os.write(1, (now + "\n").encode())
+    last = now
+`, false)
+	proc, err := prepare(t, b, plan).Release()
+	must(t, err)
+	for range 500 {
+		if text, _ := os.ReadFile(out.dir + "/out"); len(text) > 0 {
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	must(t, unix.Kill(supervisors(t)[0], unix.SIGKILL))
+	end := proc.Wait()
+	text, err := os.ReadFile(out.dir + "/out")
+	must(t, err)
+	if end.Outcome != record.OutcomeKilled || len(end.Reasons) != 1 || end.Reasons[0].Code != jobspec.CodeSbxProxyFailed {
+		t.Errorf("ended as %s, %+v", end.Outcome, end.Reasons)
+	}
+	if said := string(text); said != "EPERM\n" && said != "EPERM\nENOSYS\n" {
+		t.Errorf("the calls gave %q", said)
 	}
 }
