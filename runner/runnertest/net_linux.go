@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
@@ -72,6 +73,7 @@ func NetCases() []Case {
 		{"connections and bytes of a run are bounded", true, netLimits},
 		{"a socket of the host is opened for a run that names it", false, namedSocket},
 		{"other sockets stay closed to a run that names one", true, otherSockets},
+		{"a path that changes while it is judged leads to no other socket", true, movingPath},
 	}
 }
 
@@ -444,6 +446,64 @@ func otherSockets(l *Lab) error {
 	j.net = &Network{local: []string{"/run/docker.sock"}}
 	if _, err := l.run(j); err == nil {
 		return fmt.Errorf("a run may name the socket of docker")
+	}
+	return nil
+}
+
+// flip connects by a path that another thread changes all the time: between the
+// named socket and another one of the host, whose names are of one length.
+const flip = `
+import ctypes, threading, socket, sys
+libc = ctypes.CDLL(None, use_errno=True)
+named, other = [b"\x01\x00" + p.encode() + b"\x00" for p in sys.argv[1:3]]
+buf = ctypes.create_string_buffer(named, len(named))
+done = False
+def change():
+    while not done:
+        ctypes.memmove(buf, other, len(other)); ctypes.memmove(buf, named, len(named))
+threading.Thread(target=change).start()
+good = 0
+for _ in range(1500):
+    s = socket.socket(socket.AF_UNIX)
+    if libc.connect(s.fileno(), buf, len(named)) == 0: good += 1
+    s.close()
+done = True
+print(good > 0)
+`
+
+func movingPath(l *Lab) error {
+	if _, err := tool("python3"); err != nil {
+		return err
+	}
+	dir, cwd := l.folder("service"), l.folder("ws")
+	named, other := dir+"/a.sock", cwd+"/"+strings.Repeat("b", len(dir)-len(cwd))+"b.sock"
+	s, err := listener(named)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	closed, err := net.Listen("unix", other)
+	if err != nil {
+		return err
+	}
+	defer closed.Close()
+	l.openToAll(named)
+	l.openToAll(other)
+	j := l.python(flip).in(jobspec.Workspace, cwd)
+	j.argv = append(j.argv, named, other)
+	j.net = &Network{local: []string{named}}
+	j.denials = jobspec.DenialRules{Expected: []jobspec.ExpectedDenial{{Code: jobspec.CodeEscUnixSocket, Target: other}}}
+	r, err := l.run(j)
+	if err != nil {
+		return err
+	}
+	if r.End.Outcome != record.OutcomeSucceeded || r.Out != "True\n" {
+		return fmt.Errorf("ended as %s, %v, %v: %s%s", r.End.Outcome, r.End.Reasons, r.End.Denials, r.Out, r.Err)
+	}
+	must(closed.(*net.UnixListener).SetDeadline(time.Now().Add(100 * time.Millisecond)))
+	if c, err := closed.Accept(); err == nil {
+		c.Close()
+		return fmt.Errorf("the other socket was reached")
 	}
 	return nil
 }
