@@ -2,6 +2,9 @@ package scheduler
 
 import (
 	"context"
+	"fmt"
+	"runtime/debug"
+	"sync"
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
@@ -31,14 +34,43 @@ func (s *Scheduler) arrive(ctx context.Context, r *run) *record.Leaf {
 	if row := s.halted(r); row != nil {
 		return row
 	}
-	if k == nil || !k.exam.Fresh() {
+	if k == nil {
+		return s.depart(ctx, r)
+	}
+	// Two looks at different things, each of a few tenths of a millisecond.
+	fresh := s.ask(k.exam)
+	defer fresh() // nothing is closed under it
+	row := s.lastLook(r, k.v, k.exam)
+	switch {
+	case !fresh():
 		k.discard()
 		k = nil
 		return s.depart(ctx, r)
+	case row != nil:
+		return row
 	}
-	kept = true // release discards what it does not release
+	kept = true // start discards what it does not release
 	defer k.exam.Close()
-	return s.release(r, k.v, k.exam, k.armed)
+	return s.start(r, k.v, k.exam, k.armed)
+}
+
+// ask begins to ask whether a sandbox may stand for one of this moment. The answer
+// waits for it.
+func (s *Scheduler) ask(exam *openExam) (answer func() bool) {
+	done := make(chan bool, 1)
+	go func() { done <- s.fresh(exam) }()
+	return sync.OnceValue(func() bool { return <-done })
+}
+
+// fresh asks whether a sandbox may stand for one of this moment. A defect is a no.
+func (s *Scheduler) fresh(exam *openExam) (ok bool) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			s.o.Log.Error("a look at what is armed panicked", "cause", fmt.Sprint(cause), "stack", string(debug.Stack()))
+			ok = false
+		}
+	}()
+	return exam.Fresh()
 }
 
 // closing is the final row of a run: what follows a claim is finished, refused or

@@ -77,7 +77,7 @@ type Examination interface {
 	// Fresh reports whether all that the decision stood on, beside the policy and
 	// the time, is still as it was: the files and folders that are held open, where
 	// they lie, and what the machine says of accounts and places. It is asked of a
-	// sandbox that was built before its slot.
+	// sandbox that was built before its slot, and may be asked while Again is.
 	Fresh() bool
 	// Close lets the files go. It is called once, after Release or Discard; a
 	// run that was released goes on.

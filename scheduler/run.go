@@ -145,17 +145,36 @@ func (s *Scheduler) enter(ctx context.Context, r *run, v Verified, exam *openExa
 	return s.release(r, v, exam, armed)
 }
 
-// release makes the claim durable and lets the payload go, in this order.
+// release looks once more and lets the payload go.
 func (s *Scheduler) release(r *run, v Verified, exam *openExam, armed Armed) *record.Leaf {
+	if row := s.looked(r, v, exam, armed); row != nil {
+		return row
+	}
+	return s.start(r, v, exam, armed)
+}
+
+// looked is the last look; the sandbox is put away with a no, or a panic.
+func (s *Scheduler) looked(r *run, v Verified, exam *openExam, armed Armed) (no *record.Leaf) {
+	yes := false
+	defer func() {
+		if !yes {
+			armed.Discard()
+		}
+	}()
+	no = s.lastLook(r, v, exam)
+	yes = no == nil
+	return no
+}
+
+// start makes the claim durable, where it is not yet, and lets the payload go, in
+// this order.
+func (s *Scheduler) start(r *run, v Verified, exam *openExam, armed Armed) *record.Leaf {
 	released := false
 	defer func() {
 		if !released {
 			armed.Discard()
 		}
 	}()
-	if row := s.lastLook(r, v, exam); row != nil {
-		return row
-	}
 	if row := s.decideToStart(r); row != nil {
 		return row
 	}

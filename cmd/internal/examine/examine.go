@@ -60,6 +60,10 @@ type Examination struct {
 	Secrets []*runner.Secret
 
 	at time.Time // when it was decided
+
+	// What Fresh compares with, while Again may renew Input.
+	places  []jobspec.Sensitive
+	program jobspec.Sandbox
 }
 
 // Close closes what the examination holds open.
@@ -100,6 +104,7 @@ func (x *Examiner) Examine(ctx context.Context, phase jobspec.Phase, s Subject, 
 		x.readCredentials(e, phase, s.Credentials)
 		e.Input.Sandbox = x.probe(ctx, s.Op.Spec)
 	}
+	e.places, e.program = e.Input.Sensitive, e.Input.Sandbox
 	e.Decision, e.at = jobspec.Decide(phase, e.Input), e.Input.Host.Now
 	return e, nil
 }
@@ -323,10 +328,10 @@ func (x *Examiner) Fresh(ctx context.Context, e *Examination) bool {
 		return false
 	}
 	places, err := x.sensitive()
-	if err != nil || !reflect.DeepEqual(places, e.Input.Sensitive) {
+	if err != nil || !reflect.DeepEqual(places, e.places) {
 		return false
 	}
-	now, then := x.probe(ctx, e.Op.Spec), e.Input.Sandbox
+	now, then := x.probe(ctx, e.Op.Spec), e.program
 	return now.Usable && now.Backend == then.Backend && now.Digest == then.Digest && slices.Equal(now.Needs, then.Needs)
 }
 
