@@ -13,6 +13,7 @@ import (
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/internal/channel"
 	"github.com/sbxcron/sbxcron/runner/internal/stubfile"
+	"github.com/sbxcron/sbxcron/runner/seccomp"
 )
 
 // Name is the backend's word in specs and records.
@@ -111,6 +112,9 @@ func checkNeeds(p *runner.Blueprint) error {
 		if !slices.Contains(capabilities(), need) {
 			return lacks(need, "backend.require", "the owner requires it")
 		}
+	}
+	if p.Opens() != (seccomp.Opens{}) {
+		return lacks("netns", "net", "sockets would be those of the machine")
 	}
 	if p.Net != jobspec.NetNone {
 		return lacks("netns", "net.mode", "%s needs a network of its own", p.Net)
