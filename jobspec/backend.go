@@ -72,7 +72,7 @@ func (j *judge) sandbox() {
 	for _, need := range j.spec.Backend.Require {
 		j.needs(b, need)
 	}
-	if j.op.Net == NetProxy {
+	if j.op.Net == NetProxy || len(j.spec.Sockets) > 0 {
 		j.needs(b, "netns")
 	}
 	j.wholeLimits(b)

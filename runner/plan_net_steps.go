@@ -78,7 +78,8 @@ func (s *steps) netPorts() {
 }
 
 // measureNet shows that the proxy listens, that another port of loopback is not
-// reached, and that raw sockets and multipath TCP do not exist.
+// reached, and that raw sockets and multipath TCP do not exist. No forward is
+// tried: its host would hear of a run that nobody has let go yet.
 func (s *steps) measureNet() {
 	if s.b.Net != jobspec.NetProxy {
 		return
@@ -93,9 +94,7 @@ func (s *steps) measureNet() {
 		other, layer = errAccess, LayerLandlock
 	}
 	s.reach(layer, other, 1)
-	for _, port := range s.b.Ports() {
-		s.reach(LayerProxy, 0, port)
-	}
+	s.reach(LayerProxy, 0, jobspec.ProxyPort)
 }
 
 func (s *steps) reach(layer string, want int64, port uint16) {

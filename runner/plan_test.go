@@ -111,6 +111,57 @@ func golden(t *testing.T, name, got string) {
 	}
 }
 
+// netOrder is an order with all that a network can have.
+func netOrder(t *testing.T) Order {
+	o := order(t)
+	pins := o.Pins.(fakePins)
+	pins.seen = append(pins.seen, at(jobspec.UseSocket, "/run/db.sock", jobspec.KindSocket, 36))
+	pins.files[len(pins.seen)-1] = pins.files[0]
+	o.Pins, o.Net = pins, jobspec.NetProxy
+	o.Spec.NetAllow, o.Spec.NetDeny, o.Spec.Forward, o.Spec.Sockets = []string{"api.example.org:443", "db.internal:5432"}, []string{"bad.example.org:443"}, []string{"localhost:6379"}, []string{"/run/db.sock"}
+	o.Grant = jobspec.NetGrant{Private: []string{"db.internal:5432"}, Upstream: "http://proxy.corp:3128"}
+	return o
+}
+
+func TestAPlanWithANetworkMatchesItsGoldenText(t *testing.T) {
+	p, err := PlanUnsigned(permit.New(), netOrder(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	golden(t, "plan_net.txt", p.Blueprint().Dump())
+	for name, m := range map[string]Machine{"steps_net_amd64.txt": {Arch: seccomp.AMD64, LandlockABI: 7}, "steps_net_arm64_abi3.txt": {Arch: seccomp.ARM64, LandlockABI: 3}} {
+		m.HardNoFile, m.HardNProc, m.HardFSize, m.HardMemlock = 4096, 4096, 1<<40, 8<<20
+		table, err := p.Steps(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		golden(t, name, table.Dump())
+	}
+}
+
+func TestNoVariableLeadsAroundTheProxy(t *testing.T) {
+	p, err := PlanUnsigned(permit.New(), netOrder(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, v := range p.Blueprint().Env {
+		name, value, _ := strings.Cut(v, "=")
+		switch name = strings.ToUpper(name); {
+		case strings.Contains(name, "NO_PROXY") || strings.Contains(name, "NOPROXY"):
+			t.Error(v)
+		case strings.HasSuffix(name, "_PROXY") && name != "NODE_USE_ENV_PROXY":
+			found++
+			if strings.TrimPrefix(value, "http://") != "127.0.0.1:3128" {
+				t.Error(v)
+			}
+		}
+	}
+	if found < 10 {
+		t.Errorf("%d variables name the proxy", found)
+	}
+}
+
 func TestPlanAndItsStepsMatchTheirGoldenText(t *testing.T) {
 	p, err := PlanUnsigned(permit.New(), order(t))
 	if err != nil {

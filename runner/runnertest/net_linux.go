@@ -327,7 +327,7 @@ func forwardToHost(l *Lab) error {
 	if r.Out != "GET /forwarded 0\n403" || w.count() != 1 {
 		return fmt.Errorf("%q, %d requests", r.Out, w.count())
 	}
-	if len(r.End.Connections) != 1 || r.End.Connections[0].Rule != "net.forward "+w.host() || r.End.Connections[0].BytesOut == 0 {
+	if len(r.End.Connections) != 1 || r.End.Connections[0].Count != 1 || r.End.Connections[0].Rule != "net.forward "+w.host() || r.End.Connections[0].BytesOut == 0 {
 		return fmt.Errorf("%+v", r.End.Connections)
 	}
 	return nil
