@@ -2,6 +2,7 @@ package cgroup
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -281,6 +282,33 @@ func BenchmarkLeaf(b *testing.B) {
 		l.Events()
 		if err := l.Remove(); err != nil {
 			b.Fatal(err)
+		}
+	}
+}
+
+// Giving pids or cpu to the groups below one that holds processes makes it the
+// root of a threaded part (cgroups(7)), and then no process can be put below it.
+func TestAGroupThatHoldsOthersGivesNothing(t *testing.T) {
+	for name, c := range map[string]struct {
+		procs string
+		gives bool
+	}{
+		"with others": {fmt.Sprintf("1\n%d\n", os.Getpid()), false}, "somebody else's": {"1\n", false}, "nobody": {"", true},
+	} {
+		dir := t.TempDir()
+		for file, text := range map[string]string{"cgroup.controllers": "cpuset cpu io memory pids", "cgroup.type": "domain", "cgroup.procs": c.procs, "cgroup.subtree_control": ""} {
+			if err := os.WriteFile(filepath.Join(dir, file), []byte(text), 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(os.Mkdir(filepath.Join(dir, serviceGroup), 0o755), os.WriteFile(filepath.Join(dir, serviceGroup, "cgroup.procs"), nil, 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		tree := &Tree{}
+		tree.enable(dir)
+		text, err := os.ReadFile(filepath.Join(dir, "cgroup.subtree_control"))
+		if err != nil || (len(text) > 0) != c.gives {
+			t.Errorf("%s: was told to give %q, %v, %q", name, text, err, tree.why)
 		}
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -18,7 +19,9 @@ import (
 type Leaf struct {
 	places []*place
 	dirs   []string // one for each place
-	v2     *os.File // of the version 2 leaf, nil where there is none
+	v2     *os.File // of the version 2 leaf until it was used, nil where there is none
+
+	started bool
 }
 
 // Leaf makes the group of a run and sets its bounds. The name is a run's id: a
@@ -89,11 +92,19 @@ func (l *Leaf) Start(attr *syscall.SysProcAttr, start func() error) error {
 		attr.UseCgroupFD, attr.CgroupFD = true, int(l.v2.Fd())
 		defer l.closeV2()
 	}
+	if l.started && l.hasV2() {
+		return errors.New("start in a cgroup: it had its process already")
+	}
+	l.started = true
 	err := l.enter()
 	if err == nil {
 		err = start()
 	}
 	return errors.Join(err, l.leave())
+}
+
+func (l *Leaf) hasV2() bool {
+	return slices.ContainsFunc(l.places, func(p *place) bool { return p.v2 })
 }
 
 func (l *Leaf) enter() error {

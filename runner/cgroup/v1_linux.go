@@ -64,9 +64,10 @@ func (p *place) try() error {
 	if err != nil {
 		return err
 	}
-	err = onThread(func() error { return l.Start(&syscall.SysProcAttr{}, func() error { return nil }) })
-	if err == nil && p.v2 {
+	if p.v2 {
 		err = tryClone(l)
+	} else {
+		err = onThread(func() error { return l.Start(&syscall.SysProcAttr{}, func() error { return nil }) })
 	}
 	if rerr := l.Remove(); err == nil {
 		err = rerr

@@ -106,7 +106,10 @@ func (t *Tree) enable(group string) []string {
 	}
 	if len(missing) > 0 {
 		if err := stepAside(group); err != nil {
+			// pids and cpu could be given all the same, and would turn the group into
+			// the root of a threaded part, below which no process can be put.
 			t.why = append(t.why, err.Error())
+			missing = nil
 		}
 	}
 	for _, c := range missing {
