@@ -65,6 +65,7 @@ type Attempt struct {
 	system bool
 	heard  bool
 	there  bool
+	net    jobspec.Net // 0: whatever the job may reach
 	beyond bool
 }
 
@@ -86,6 +87,7 @@ func (a Attempt) Beyond() bool { return a.beyond }
 // Where says what an attempt can be made in.
 type Where struct {
 	Tier   jobspec.Tier
+	Net    jobspec.Net
 	Arch   string // GOARCH
 	System bool   // the service is root
 }
@@ -97,6 +99,7 @@ func Select(w Where) []Attempt {
 		switch {
 		case len(a.tiers) > 0 && !slices.Contains(a.tiers, w.Tier):
 		case a.arch != "" && a.arch != w.Arch:
+		case a.net != jobspec.NoNet && a.net != w.Net:
 		case a.system && !w.System:
 		default:
 			list = append(list, a)
@@ -109,7 +112,7 @@ func Select(w Where) []Attempt {
 // comes last.
 func Attempts() []Attempt {
 	return slices.Concat(writes(), protected(), setIDs(), links(), kernelFiles(), secrets(), processes(), namespaces(), kernelCalls(),
-		rights(), network(), localSockets(), limits(), terminals(), ourselves(), mounts(), ground())
+		rights(), network(), proxied(), localSockets(), limits(), terminals(), ourselves(), mounts(), ground())
 }
 
 // try makes an attempt. layers and want are words.
@@ -155,6 +158,18 @@ func (a Attempt) asRoot() Attempt {
 
 func (a Attempt) ifHeard() Attempt {
 	a.heard = true
+	return a
+}
+
+// without is for jobs that reach nothing.
+func (a Attempt) without() Attempt {
+	a.net = jobspec.NetNone
+	return a
+}
+
+// behind is for jobs behind a proxy.
+func (a Attempt) behind() Attempt {
+	a.net = jobspec.NetProxy
 	return a
 }
 

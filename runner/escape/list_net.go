@@ -5,25 +5,25 @@ import "github.com/sbxcron/sbxcron/jobspec"
 // network reaches out by addresses.
 func network() []Attempt {
 	all := []Attempt{
-		try("N01a", "reach a service on the host's loopback", "tcp 127.0.0.1:{tcp4}", "seccomp landlock netns", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET").ifHeard(),
-		try("N01b", "reach one by IPv6", "tcp [::1]:{tcp6}", "seccomp landlock netns", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET6").ifHeard(),
-		try("N01c", "reach one by a mapped address", "tcp [::ffff:127.0.0.1]:{tcp4}", "seccomp landlock netns", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET6").ifHeard(),
-		try("N01d", "reach one by the address that means any", "tcp 0.0.0.0:{tcp4}", "seccomp landlock netns", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET").ifHeard(),
-		try("N03a", "send a datagram", "udp 127.0.0.1:{udp4}", "seccomp netns", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET").ifHeard(),
-		try("N03b", "send a datagram by IPv6", "udp [::1]:{udp6}", "seccomp netns", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET6").ifHeard(),
-		try("N04", "send with the first packet", "fastopen 127.0.0.1:{tcp4}", "seccomp netns", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET").ifHeard(),
-		try("N05", "use several paths at once", "mptcp 127.0.0.1:{tcp4}", "seccomp netns", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET").ifHeard(),
+		try("N01a", "reach a service on the host's loopback", "tcp 127.0.0.1:{tcp4}", "seccomp landlock netns", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET").ifHeard().without(),
+		try("N01b", "reach one by IPv6", "tcp [::1]:{tcp6}", "seccomp landlock netns", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET6").ifHeard().without(),
+		try("N01c", "reach one by a mapped address", "tcp [::ffff:127.0.0.1]:{tcp4}", "seccomp landlock netns", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET6").ifHeard().without(),
+		try("N01d", "reach one by the address that means any", "tcp 0.0.0.0:{tcp4}", "seccomp landlock netns", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET").ifHeard().without(),
+		try("N03a", "send a datagram", "udp 127.0.0.1:{udp4}", "seccomp netns", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET").ifHeard().without(),
+		try("N03b", "send a datagram by IPv6", "udp [::1]:{udp6}", "seccomp netns", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET6").ifHeard().without(),
+		try("N04", "send with the first packet", "fastopen 127.0.0.1:{tcp4}", "seccomp netns", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET").ifHeard().without(),
+		try("N05", "use several paths at once", "mptcp 127.0.0.1:{tcp4}", "seccomp netns", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET").ifHeard().without(),
 		try("N06a", "send raw packets", "socket 2 3 1", "seccomp outer_userns", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET raw"),
 		try("N06b", "send raw packets of IPv6", "socket 10 3 58", "seccomp outer_userns", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET6 raw"),
 		try("N06c", "read frames", "socket 17 3 0x0300", "seccomp outer_userns", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_PACKET raw"),
-		try("N06d", "ping", "socket 2 2 1", "seccomp kernel", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET"),
-		try("N15a", "reach the metadata service", "tcp 169.254.169.254:80", "seccomp netns landlock", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET").ifHeard().outside(),
-		try("N15b", "reach it by IPv6", "tcp [fd00:ec2::254]:80", "seccomp netns landlock", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET6").ifHeard().outside(),
-		try("N21b", "ask a resolver of the world", "udp 192.0.2.53:53", "seccomp netns", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET").outside(),
-		try("N24a", "wait for connections, on its own loopback", "listen 127.0.0.1:0", "seccomp landlock", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET"),
-		try("N24b", "wait for datagrams, on its own loopback", "bindudp 127.0.0.1:0", "seccomp", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET"),
+		try("N06d", "ping", "socket 2 2 1", "seccomp kernel", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET").without(),
+		try("N15a", "reach the metadata service", "tcp 169.254.169.254:80", "seccomp netns landlock", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET").ifHeard().outside().without(),
+		try("N15b", "reach it by IPv6", "tcp [fd00:ec2::254]:80", "seccomp netns landlock", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET6").ifHeard().outside().without(),
+		try("N21b", "ask a resolver of the world", "udp 192.0.2.53:53", "seccomp netns", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET").outside().without(),
+		try("N24a", "wait for connections, on its own loopback", "listen 127.0.0.1:0", "seccomp landlock", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET").without(),
+		try("N24b", "wait for datagrams, on its own loopback", "bindudp 127.0.0.1:0", "seccomp", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET").without(),
 		try("N28", "enter the network of another process", "enterns /proc/1/ns/net", "seccomp landlock outer_userns", noWay+" EACCES"),
-		try("N11a", "make a socket with bits above the low half", "socket 0x100000002 1 0", "seccomp", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET"),
+		try("N11a", "make a socket with bits above the low half", "socket 0x100000002 1 0", "seccomp", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_INET").without(),
 		try("N13d", "open XDP by its socket", "socket 44 3 0", "seccomp kernel", noWay).tells(jobspec.CodeSysDenied, "AF_44 raw"),
 		try("N13a", "speak to the host of a virtual machine", "socket 40 1 0", "seccomp", noWay).tells(jobspec.CodeNetDeniedDirect, "AF_VSOCK"),
 	}
@@ -56,6 +56,34 @@ func network() []Attempt {
 	return all
 }
 
+// proxied are made by jobs that may reach hosts through the proxy: sockets exist,
+// and lead to their own loopback only. What is asked of the proxy itself is tried
+// in runner/egress and in the cases of networks.
+func proxied() []Attempt {
+	const nowhere = "ECONNREFUSED ENETUNREACH EACCES EPERM"
+	direct := jobspec.CodeNetDeniedDirect
+	all := []Attempt{
+		try("N31a", "reach a service on the host's loopback, past the proxy", "tcp 127.0.0.1:{tcp4}", "netns landlock", nowhere).tells(direct, "127.0.0.1:{tcp4}").ifHeard(),
+		try("N31b", "reach one by IPv6, past the proxy", "tcp [::1]:{tcp6}", "netns landlock", nowhere).tells(direct, "[::1]:{tcp6}").ifHeard(),
+		try("N31c", "reach one by a mapped address, past the proxy", "tcp [::ffff:127.0.0.1]:{tcp4}", "netns landlock", nowhere).tells(direct, "127.0.0.1:{tcp4}").ifHeard(),
+		try("N31d", "reach one by the address that means any, past the proxy", "tcp 0.0.0.0:{tcp4}", "netns landlock", nowhere).tells(direct, "0.0.0.0:{tcp4}").ifHeard(),
+		try("N33a", "send a datagram to its own loopback", "udp 127.0.0.1:{udp4}", "netns", nowhere+" ok").ifHeard(),
+		try("N33b", "send one by IPv6", "udp [::1]:{udp6}", "netns", nowhere+" ok").ifHeard(),
+		try("N34", "send with the first packet, past the proxy", "fastopen 127.0.0.1:{tcp4}", "netns", nowhere).ifHeard(),
+		try("N35", "use several paths at once, past the proxy", "mptcp 127.0.0.1:{tcp4}", "seccomp netns", "EPERM").tells(direct, "AF_INET").ifHeard(),
+		try("N36", "ping, past the proxy", "socket 2 2 1", "seccomp kernel", "EPERM").tells(direct, "AF_INET"),
+		try("N37a", "reach the metadata service, past the proxy", "tcp 169.254.169.254:80", "netns landlock", nowhere).tells(direct, "169.254.169.254:80").ifHeard(),
+		try("N37b", "reach it by IPv6, past the proxy", "tcp [fd00:ec2::254]:80", "netns landlock", nowhere).tells(direct, "[fd00:ec2::254]:80").ifHeard(),
+		try("N38", "ask a resolver of the world, past the proxy", "udp 192.0.2.53:53", "netns", nowhere).tells(direct, "192.0.2.53:53").ifHeard(),
+		try("N40", "connect an end of a pair elsewhere, past the proxy", "pairconnect {shown}/sock", "kernel seccomp", "EISCONN EINVAL EACCES EPERM").tells(jobspec.CodeEscUnixSocket, "{shown}/sock").ifHeard(),
+		try("N39", "wait for connections", "listen 127.0.0.1:0", "landlock", "EACCES"),
+	}
+	for i := range all {
+		all[i] = all[i].behind().outside()
+	}
+	return all
+}
+
 // localSockets reach out by names.
 func localSockets() []Attempt {
 	return []Attempt{
@@ -70,7 +98,7 @@ func localSockets() []Attempt {
 		try("N08g", "reach the X server", "unix 1 /tmp/.X11-unix/X0", "seccomp view", noWay).tells(jobspec.CodeEscUnixSocket, "AF_UNIX").ifHeard().ifThere(),
 		try("N08h", "reach the service", "unix 1 {run}/socket", "seccomp view", noWay).tells(jobspec.CodeEscUnixSocket, "AF_UNIX").ifHeard(),
 		try("N10a", "send from a pair of datagram sockets", "pairsend {shown}/dgram", "seccomp", noWay).ifHeard(),
-		try("N10b", "connect an end of a pair elsewhere", "pairconnect {shown}/sock", "kernel", "EISCONN EINVAL").ifHeard(),
+		try("N10b", "connect an end of a pair elsewhere", "pairconnect {shown}/sock", "kernel", "EISCONN EINVAL EACCES EPERM").ifHeard().without(),
 		try("N10c", "listen on an end of a pair", "pairlisten", "kernel", "EINVAL EOPNOTSUPP"),
 		try("N10d", "send to a name from a connected pair", "pairsendto {shown}/sock", "kernel", "EISCONN EINVAL"),
 		try("N10e", "make a pair of another family", "call socketpair 30 1 0 buf", "seccomp", noWay).or("EAFNOSUPPORT EOPNOTSUPP"),

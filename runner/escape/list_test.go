@@ -20,7 +20,7 @@ func TestTheListIsWellFormed(t *testing.T) {
 				t.Errorf("%s: layer %q is not known", a.ID, l)
 			}
 		}
-		if slices.Contains(a.Want, "ok") != (a.ID == "S16") {
+		if slices.Contains(a.Want, "ok") && !a.Heard() {
 			t.Errorf("%s: to get through is no answer of a sandbox", a.ID)
 		}
 	}
@@ -64,7 +64,7 @@ func TestJudge(t *testing.T) {
 
 // The record of a run has room for 32 different denials.
 func TestOrdersHoldAllAttemptsOnceAndFewDenials(t *testing.T) {
-	w := Where{Tier: jobspec.Workspace, Arch: "amd64", System: true}
+	w := Where{Tier: jobspec.Workspace, Net: jobspec.NetNone, Arch: "amd64", System: true}
 	all := Select(w)
 	n := 0
 	for _, o := range Orders(w, all, nil) {

@@ -13,7 +13,8 @@ import (
 func Table() string {
 	var b strings.Builder
 	all := Attempts()
-	fmt.Fprintf(&b, "%d attempts: %d in tier scratch, %d in read-only, %d in workspace, on amd64 as root.\n", len(all), count(jobspec.Scratch), count(jobspec.ReadOnly), count(jobspec.Workspace))
+	fmt.Fprintf(&b, "%d attempts: %d in tier scratch, %d in read-only, %d in workspace, %d in workspace behind the proxy, on amd64 as root.\n", len(all),
+		count(jobspec.Scratch, jobspec.NetNone), count(jobspec.ReadOnly, jobspec.NetNone), count(jobspec.Workspace, jobspec.NetNone), count(jobspec.Workspace, jobspec.NetProxy))
 	b.WriteString("\n### Stopped by one layer\n\n| layer | attempts |\n|---|---|\n")
 	for _, l := range Removable() {
 		var ids []string
@@ -37,7 +38,9 @@ func Table() string {
 	return b.String()
 }
 
-func count(t jobspec.Tier) int { return len(Select(Where{Tier: t, Arch: "amd64", System: true})) }
+func count(t jobspec.Tier, n jobspec.Net) int {
+	return len(Select(Where{Tier: t, Net: n, Arch: "amd64", System: true}))
+}
 
 func words(layers []Layer) string {
 	var list []string

@@ -22,14 +22,23 @@ func attemptCases() []Case {
 	var all []Case
 	for _, tier := range []jobspec.Tier{jobspec.Scratch, jobspec.ReadOnly, jobspec.Workspace} {
 		all = append(all, Case{attemptsOf(tier), false, func(l *Lab) error {
-			report, err := l.Attempts(tier)
-			if faults := report.Faults(); len(faults) > 0 {
-				err = errors.Join(err, fmt.Errorf("%d of %d attempts:\n%s", len(faults), len(report.Rows), strings.Join(faults, "\n")))
-			}
-			return err
+			return judged(l.Attempts(tier))
 		}})
 	}
 	return all
+}
+
+// judged is the error of a report.
+func judged(report escape.Report, err error) error {
+	if faults := report.Faults(); len(faults) > 0 {
+		err = errors.Join(err, fmt.Errorf("%d of %d attempts:\n%s", len(faults), len(report.Rows), strings.Join(faults, "\n")))
+	}
+	return err
+}
+
+// attemptsBehind makes the attempts of a job that may reach a host by the proxy.
+func attemptsBehind(l *Lab) error {
+	return judged(l.attempts(jobspec.Workspace, jobspec.NetProxy, escape.Orders))
 }
 
 // attemptsOf names the case of a tier.
@@ -62,14 +71,14 @@ func (s *shop) escapeProgram() (string, error) {
 
 // Attempts makes all attempts of a tier and judges them.
 func (l *Lab) Attempts(tier jobspec.Tier) (escape.Report, error) {
-	return l.attempts(tier, escape.Orders)
+	return l.attempts(tier, jobspec.NetNone, escape.Orders)
 }
 
 // AttemptsAtOnce makes all attempts of a tier but those that go beyond in one
 // run, for backends with layers taken away. What the record says of such a run is
 // of no interest, and neither is how it ends.
 func (l *Lab) AttemptsAtOnce(tier jobspec.Tier) (escape.Report, error) {
-	return l.attempts(tier, func(w escape.Where, all []escape.Attempt, targets map[string]string) []escape.Order {
+	return l.attempts(tier, jobspec.NetNone, func(w escape.Where, all []escape.Attempt, targets map[string]string) []escape.Order {
 		o := escape.Order{Where: w, Targets: targets}
 		for _, a := range all {
 			if !a.Beyond() {
@@ -82,7 +91,7 @@ func (l *Lab) AttemptsAtOnce(tier jobspec.Tier) (escape.Report, error) {
 
 type divide func(escape.Where, []escape.Attempt, map[string]string) []escape.Order
 
-func (l *Lab) attempts(tier jobspec.Tier, by divide) (report escape.Report, err error) {
+func (l *Lab) attempts(tier jobspec.Tier, net jobspec.Net, by divide) (report escape.Report, err error) {
 	program, err := l.escapeProgram()
 	if err != nil {
 		return report, err
@@ -92,7 +101,7 @@ func (l *Lab) attempts(tier jobspec.Tier, by divide) (report escape.Report, err 
 		return report, err
 	}
 	defer func() { err = errors.Join(err, stage.Close()) }()
-	where := escape.Where{Tier: tier, Arch: runtime.GOARCH, System: os.Geteuid() == 0}
+	where := escape.Where{Tier: tier, Net: net, Arch: runtime.GOARCH, System: os.Geteuid() == 0}
 	found := escape.Evidence{Events: escape.Events{}, Targets: stage.Targets()}
 	var tried []escape.Attempt
 	var ends error
@@ -129,6 +138,9 @@ func (l *Lab) makeAttempts(o escape.Order, stage *escape.Stage) (Result, error) 
 	j := command(stage.Program)
 	j.tier, j.stdin, j.read = o.Where.Tier, string(order), []string{stage.Shown}
 	j.limits, j.denials.Expected = attemptLimits, o.Expected()
+	if o.Where.Net == jobspec.NetProxy {
+		j.net = &Network{proxy: true, allow: []string{"example.org:443"}} // which nobody asks for
+	}
 	if j.tier != jobspec.Scratch {
 		j.cwd = stage.Work
 	}

@@ -74,6 +74,7 @@ func NetCases() []Case {
 		{"a socket of the host is opened for a run that names it", false, namedSocket},
 		{"other sockets stay closed to a run that names one", true, otherSockets},
 		{"a path that changes while it is judged leads to no other socket", true, movingPath},
+		{"no attempt of the list of escapes gets past the proxy", false, attemptsBehind},
 	}
 }
 

@@ -98,7 +98,7 @@ type expedition struct {
 // process: as root it gives up the rights that a stage needs.
 func (e *expedition) all(ctx context.Context) (report escape.Report, err error) {
 	o := escape.StageOptions{Program: e.program}
-	where := escape.Where{Tier: e.tier, Arch: runtime.GOARCH}
+	where := escape.Where{Tier: e.tier, Net: jobspec.NetNone, Arch: runtime.GOARCH}
 	if o.UID, o.GID, where.System, err = e.app.Ports.Account(e.runAs); err != nil {
 		return report, err
 	}
