@@ -66,6 +66,7 @@ func needs() map[string]string {
 			"an agent's result is read with its credentials masked",
 			"a credential is in no process and no file outside of its sandbox",
 			"a job without the credential does not see it",
+			"git's store and ssh's key are credentials in HOME",
 			"a full private place is the job's trouble alone",
 			"limits at their default run anywhere, and the record says how they are held",
 		},
