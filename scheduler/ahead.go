@@ -53,6 +53,7 @@ type building struct {
 	boot time.Duration // when it began
 
 	ready     bool // done is closed; with the next one guarded by the scheduler's mu
+	begun     bool // a builder has it
 	abandoned bool // nobody will take the kit
 }
 
@@ -93,7 +94,7 @@ func (s *Scheduler) armedNow() int {
 func (s *Scheduler) build(ctx context.Context, r *run, key Key, b *building) {
 	defer s.runs.Done()
 	defer b.stop()
-	k, why := s.tryBuild(ctx, r.id, key)
+	k, why := s.inTurn(ctx, r.id, key, b)
 	if why != nil {
 		s.o.Log.Info("not armed ahead of its slot", "job", string(key.Job), "cause", why.Error())
 	}
@@ -106,6 +107,25 @@ func (s *Scheduler) build(ctx context.Context, r *run, key Key, b *building) {
 		k.discard()
 	}
 	s.nudge()
+}
+
+// inTurn lets as few sandboxes be built at one time as there are processors: of many
+// that are begun together none is ready before the last.
+func (s *Scheduler) inTurn(ctx context.Context, id string, key Key, b *building) (*kit, error) {
+	select {
+	case s.builders <- struct{}{}:
+		defer func() { <-s.builders }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	s.mu.Lock()
+	b.begun = true
+	gone := b.abandoned
+	s.mu.Unlock()
+	if gone {
+		return nil, context.Canceled
+	}
+	return s.tryBuild(ctx, id, key)
 }
 
 func (s *Scheduler) tryBuild(ctx context.Context, id string, key Key) (k *kit, why error) {
@@ -238,7 +258,7 @@ func (s *Scheduler) takeAhead(key Key, at time.Time) *run {
 	if r == nil {
 		return nil
 	}
-	if r.key != key || !r.due.At.Equal(at) || r.early.ready && r.early.kit == nil {
+	if r.key != key || !r.due.At.Equal(at) || !r.early.begun || r.early.ready && r.early.kit == nil {
 		s.dropAhead(key.Job)
 		return nil
 	}

@@ -62,6 +62,8 @@ type Scheduler struct {
 	opened chan struct{} // closed when runs can start
 	runs   sync.WaitGroup
 
+	builders chan struct{} // holds one word for each sandbox that is built ahead right now
+
 	mu       sync.Mutex // guards all below; never held across a port
 	phase    phase
 	asked    bool  // somebody asked for the shutdown
@@ -99,7 +101,8 @@ func New(o Options) (*Scheduler, error) {
 	return &Scheduler{
 		o: o, rows: rows{origin: o.Origin, now: o.Clock.Now},
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), kill: make(chan struct{}), opened: make(chan struct{}),
-		holds: map[jobspec.Name]Hold{}, breakers: map[jobspec.Name]*Breaker{}, live: map[jobspec.Name]*run{}, ahead: map[jobspec.Name]*run{}, problems: map[jobspec.Name]Problem{},
+		builders: make(chan struct{}, max(2, runtime.NumCPU())),
+		holds:    map[jobspec.Name]Hold{}, breakers: map[jobspec.Name]*Breaker{}, live: map[jobspec.Name]*run{}, ahead: map[jobspec.Name]*run{}, problems: map[jobspec.Name]Problem{},
 		free: o.MaxParallel,
 	}, nil
 }
