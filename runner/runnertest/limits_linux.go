@@ -175,7 +175,7 @@ func leastLimits(l *Lab) error {
 	for range 5 {
 		j := command("/bin/true")
 		j.weaker = []string{jobspec.WeakerSoftLimits}
-		j.limits = func(x *jobspec.Limits) { x.PIDs, x.MemoryBytes, x.CPUPercent = 1, 4<<20, 5 }
+		j.limits = func(x *jobspec.Limits) { x.PIDs, x.MemoryBytes, x.CPUPercent = 1, 4<<20, 20 }
 		if _, err := l.succeed(j); err != nil {
 			return err
 		}
