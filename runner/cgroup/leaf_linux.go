@@ -55,7 +55,7 @@ func (t *Tree) make(name string, w Want) (*Leaf, error) {
 func (l *Leaf) add(p *place, name string, w Want) error {
 	dir := filepath.Join(p.dir, name)
 	err := os.Mkdir(dir, 0o755)
-	if errors.Is(err, fs.ErrNotExist) { // another service has swept the folder away, being empty
+	if errors.Is(err, fs.ErrNotExist) { // somebody took the folder away
 		if err = p.restore(); err == nil {
 			err = os.Mkdir(dir, 0o755)
 		}

@@ -53,10 +53,11 @@ func unescape(s string) string {
 	return strings.NewReplacer(`\040`, " ", `\011`, "\t", `\012`, "\n", `\134`, `\`).Replace(s)
 }
 
-// readOwn reads where this process is: a path for each controller of version 1,
-// and one under "" for version 2 (cgroups(7)).
+// readOwn reads where the service is: a path for each controller of version 1,
+// and one under "" for version 2 (cgroups(7)). It asks for this thread, which is
+// nobody's: the thread that /proc/self stands for may be in a leaf just now.
 func readOwn() (map[string]string, error) {
-	text, err := os.ReadFile("/proc/self/cgroup")
+	text, err := os.ReadFile("/proc/thread-self/cgroup")
 	if err != nil {
 		return nil, fmt.Errorf("find own cgroup: %w", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,17 +18,22 @@ type place struct {
 	dir  string // leaves lie in it
 	v2   bool
 	held Held
-	give []string // version 2: controllers that the folder gives to leaves
-	lock *os.File // of dir, for as long as the service lives
-	home *os.File // version 1: "tasks" of the group that the service's threads are in
+	give []string   // version 2: controllers that the folder gives to leaves
+	lock *os.File   // of dir, shared by those who use it, for as long as the service lives
+	mend sync.Mutex // of restore: runs start side by side
+	home *os.File   // version 1: "tasks" of the group that the service's threads are in
 }
 
 // restore makes the folder, with what it gives to leaves.
 func (p *place) restore() error {
-	if err := makeFolder(p.dir); err != nil {
+	p.mend.Lock()
+	defer p.mend.Unlock()
+	if p.lock != nil && same(p.lock, p.dir) == nil {
+		return nil // by another run
+	}
+	if err := p.settle(); err != nil {
 		return err
 	}
-	p.hold()
 	for _, c := range p.give {
 		if err := write(filepath.Join(p.dir, "cgroup.subtree_control"), "+"+c); err != nil {
 			return err
@@ -35,26 +42,60 @@ func (p *place) restore() error {
 	return nil
 }
 
-// hold locks the folder, which tells others that its service lives. A service
-// without the lock loses no more than an empty folder, which it makes anew.
-func (p *place) hold() {
+// settleTime is how long others get to finish removing a folder that we want.
+const settleTime = time.Second
+
+// settle makes the folder and takes a share of its lock, which tells others that
+// it is in use. Another service may be removing it for dead meanwhile.
+func (p *place) settle() error {
 	if p.lock != nil {
 		p.lock.Close()
+		p.lock = nil
 	}
-	p.lock, _ = lockFolder(p.dir)
+	for limit := time.Now().Add(settleTime); ; time.Sleep(time.Millisecond) {
+		err := makeFolder(p.dir)
+		if err == nil {
+			p.lock, err = lockFolder(p.dir, unix.LOCK_SH)
+		}
+		again := errors.Is(err, fs.ErrNotExist) || errors.Is(err, unix.EWOULDBLOCK)
+		if !again || time.Now().After(limit) {
+			return err
+		}
+	}
 }
 
-// lockFolder takes the lock of a folder if nobody has it.
-func lockFolder(dir string) (*os.File, error) {
+// lockFolder takes the lock of a folder, shared or alone, if it can be had now.
+// A lock that was waited for could be that of a folder which is there no more.
+func lockFolder(dir string, how int) (*os.File, error) {
 	f, err := os.Open(dir)
 	if err != nil {
 		return nil, err
 	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
+	err = unix.Flock(int(f.Fd()), how|unix.LOCK_NB)
+	if err == nil {
+		err = same(f, dir)
+	}
+	if err != nil {
 		f.Close()
-		return nil, err
+		return nil, fmt.Errorf("lock %s: %w", dir, err)
 	}
 	return f, nil
+}
+
+// same reports ErrNotExist unless an open folder is the one that has its name.
+func same(f *os.File, dir string) error {
+	opened, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	named, err := os.Lstat(dir)
+	if err != nil {
+		return err
+	}
+	if !os.SameFile(opened, named) {
+		return fs.ErrNotExist
+	}
+	return nil
 }
 
 // knob is one file of a leaf and what is written to it.

@@ -130,9 +130,12 @@ func (t *Tree) Close() {
 	t.places, t.held = nil, Held{}
 }
 
+// close removes the folder if no other service uses it.
 func (p *place) close() {
-	os.Remove(p.dir)
 	if p.lock != nil {
+		if unix.Flock(int(p.lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil && same(p.lock, p.dir) == nil {
+			os.Remove(p.dir)
+		}
 		p.lock.Close()
 	}
 	if p.home != nil {
@@ -174,7 +177,7 @@ func Claim() {
 }
 
 // sweep removes what services have left that were killed and whose RUN nobody
-// uses again, such as that of a try. Whoever lives holds the lock of its folder,
+// uses again, such as that of a try. Whoever lives shares the lock of its folder,
 // and the kernel removes no group that holds anybody.
 func sweep(room, own string) {
 	list, err := filepath.Glob(filepath.Join(room, "sbxcron-*"))
@@ -185,7 +188,7 @@ func sweep(room, own string) {
 		if filepath.Base(dir) == own {
 			continue
 		}
-		lock, err := lockFolder(dir)
+		lock, err := lockFolder(dir, unix.LOCK_EX)
 		if err != nil {
 			continue
 		}

@@ -47,7 +47,7 @@ func (p *place) tryV1(base string) error {
 		return err
 	}
 	p.home = home
-	if err := errors.Join(makeFolder(filepath.Dir(p.dir)), makeFolder(p.dir)); err != nil {
+	if err := errors.Join(makeFolder(filepath.Dir(p.dir)), p.settle()); err != nil {
 		return err
 	}
 	return p.try()
@@ -58,7 +58,6 @@ func trial() Want { return Want{MemoryBytes: 64 << 20, PIDs: 16, CPUPercent: 100
 
 // try makes a leaf and has a process begin in it.
 func (p *place) try() error {
-	p.hold()
 	t := &Tree{places: []*place{p}}
 	l, err := t.Leaf(fmt.Sprintf("try-%d-%d", os.Getpid(), unix.Gettid()), trial())
 	if err != nil {

@@ -67,10 +67,10 @@ func groupsV2(m mount, base string) []string {
 func (t *Tree) tryV2(group, folder string) (*place, error) {
 	enable := t.enable(group)
 	p := &place{dir: filepath.Join(group, room, folder), v2: true}
+	if err := errors.Join(makeFolder(filepath.Dir(p.dir)), p.settle()); err != nil {
+		return nil, err
+	}
 	for _, dir := range []string{filepath.Dir(p.dir), p.dir} {
-		if err := makeFolder(dir); err != nil {
-			return nil, err
-		}
 		for _, c := range enable {
 			if err := write(filepath.Join(dir, "cgroup.subtree_control"), "+"+c); err != nil {
 				t.why = append(t.why, err.Error())
