@@ -168,21 +168,38 @@ func withinAny(p string, prefixes []string) bool {
 
 func isCleanPath(p string) bool { return path.IsAbs(p) && path.Clean(p) == p }
 
-// limits: each within the ceiling and the floor, none that the job would lack.
+// limits: each within the ceiling and the floor, none that the job would lack. A
+// limit that is left out bounds nothing, which is more than any ceiling allows.
 func (j *judge) limits(c Ceiling) {
 	floor := FloorLimits()
 	for _, f := range limitFields() {
-		got, top := *f.value(&j.spec.Limits), *f.value(&floor)
-		if ceiling := *f.value(&c.Limits); ceiling != 0 {
+		got, top, ceiling := *f.value(&j.spec.Limits), *f.value(&floor), *f.value(&c.Limits)
+		if ceiling != 0 {
 			top = min(top, ceiling)
 		}
 		switch {
 		case got == 0 && f.required:
 			j.no(CodeLimitOverCeiling, f.name, "must be given")
+		case got == 0 && ceiling != 0 && j.unbounded(f.name):
+			j.no(CodeLimitOverCeiling, f.name, "none is given, at most %d", top)
 		case got < 0:
 			j.no(CodeLimitOverCeiling, f.name, "%d is negative", got)
 		case got > top:
 			j.no(CodeLimitOverCeiling, f.name, "%d, at most %d", got, top)
 		}
 	}
+}
+
+// unbounded reports whether the op uses what a limit bounds, and leaving the limit
+// out would let it use as much as there is.
+func (j *judge) unbounded(limit string) bool {
+	switch limit {
+	case "memory_bytes", "cpu_percent":
+		return true
+	case "workspace_growth_bytes":
+		return j.op.Tier == Workspace
+	case "connections", "net_bytes":
+		return j.op.Net == NetProxy
+	}
+	return false // of the others zero is the least, or is refused wherever it counts
 }

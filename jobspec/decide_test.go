@@ -85,6 +85,17 @@ func TestTheTriggerNamesWhatIsWrong(t *testing.T) {
 		{"no timeout", func(in *Input) { in.Op.Spec.Limits.TimeoutSeconds = 0 }, CodeLimitOverCeiling},
 		{"negative limit", func(in *Input) { in.Op.Spec.Limits.PIDs = -1 }, CodeLimitOverCeiling},
 		{"limit over ceiling", func(in *Input) { in.alice(func(c *Ceiling) { c.Limits.TimeoutSeconds = 60 }) }, CodeLimitOverCeiling},
+		{"memory that a ceiling bounds is left out", func(in *Input) {
+			in.alice(func(c *Ceiling) { c.Limits.MemoryBytes = 1 << 20 })
+			in.Op.Spec.Limits.MemoryBytes = 0
+		}, CodeLimitOverCeiling},
+		{"cpu that a ceiling bounds is left out", func(in *Input) {
+			in.alice(func(c *Ceiling) { c.Limits.CPUPercent = 50 })
+			in.Op.Spec.Limits.CPUPercent = 0
+		}, CodeLimitOverCeiling},
+		{"growth that a ceiling bounds is left out", func(in *Input) {
+			in.alice(func(c *Ceiling) { c.Limits.WorkspaceGrowthBytes = 1 << 20 })
+		}, CodeLimitOverCeiling},
 		{"limit over floor", func(in *Input) { in.Op.Spec.Limits.TimeoutSeconds = 86401 }, CodeLimitOverCeiling},
 		{"a ceiling never lifts the floor", func(in *Input) {
 			in.alice(func(c *Ceiling) { c.Limits.TimeoutSeconds = 1e9 })

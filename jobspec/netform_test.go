@@ -159,3 +159,32 @@ func TestASocketIsJudgedByWhereItLies(t *testing.T) {
 		}
 	}
 }
+
+// A ceiling on connections or bytes means nothing to a job without a network, and
+// none of a network may leave it out.
+func TestLimitsOfTheNetworkThatACeilingSetsAreGiven(t *testing.T) {
+	for name, c := range map[string]struct {
+		ceiling, limit func(*Limits)
+	}{
+		"connections": {func(l *Limits) { l.Connections = 10 }, func(l *Limits) { l.Connections = 10 }},
+		"bytes":       {func(l *Limits) { l.NetBytes = 1 << 20 }, func(l *Limits) { l.NetBytes = 1 << 20 }},
+	} {
+		in := netInput(t, func(s *Spec) {}, func(l *Ceiling) { c.ceiling(&l.Limits) })
+		for _, phase := range []Phase{PhaseAdd, PhaseExplain, PhaseTrigger} {
+			in.Op.Net = NetProxy
+			in.Op.Spec.Limits.Connections, in.Op.Spec.Limits.NetBytes = 0, 0
+			d := Decide(phase, in)
+			if d.Allowed() || d.Refusals()[0].Code != CodeLimitOverCeiling {
+				t.Errorf("%s left out: %+v", name, d.Refusals())
+			}
+			c.limit(&in.Op.Spec.Limits)
+			if d := Decide(phase, in); !d.Allowed() {
+				t.Errorf("%s given: %+v", name, d.Refusals())
+			}
+			in.Op.Net, in.Op.Spec.Limits.Connections, in.Op.Spec.Limits.NetBytes = NetNone, 0, 0
+			if d := Decide(phase, in); !d.Allowed() {
+				t.Errorf("%s without a network: %+v", name, d.Refusals())
+			}
+		}
+	}
+}
