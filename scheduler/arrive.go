@@ -42,7 +42,7 @@ func (s *Scheduler) arrive(ctx context.Context, r *run) *record.Leaf {
 	defer fresh() // nothing is closed under it
 	row := s.lastLook(r, k.v, k.exam)
 	switch {
-	case !fresh():
+	case !fresh() || !k.exam.Fits():
 		k.discard()
 		k = nil
 		return s.depart(ctx, r)

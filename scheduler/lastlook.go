@@ -29,6 +29,9 @@ func (s *Scheduler) lastLook(r *run, v Verified, exam *openExam) *record.Leaf {
 		return s.orHalted(r, s.rows.refused(r, v, exam.Basis(), reasonOf(err, jobspec.CodeInternal)))
 	case !ruling.Allowed():
 		return s.orHalted(r, s.rows.refused(r, v, exam.Basis(), reasonsOf(ruling.Refusals())...))
+	case !exam.Fits():
+		why := record.Reason{Code: jobspec.CodeNetOverCeiling, Detail: "what the policy opens for the job changed while its sandbox was built"}
+		return s.orHalted(r, s.rows.refused(r, v, exam.Basis(), why))
 	}
 	return nil
 }

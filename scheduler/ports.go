@@ -70,10 +70,13 @@ type Examination interface {
 	// Prepare builds the sandbox up to its barrier. It is called after a yes
 	// only. An error that is a *Refusal gives the reason for the record.
 	Prepare(ctx context.Context, run string) (Armed, error)
-	// Again decides once more over the same files, by the policy of this moment.
+	// Again decides once more over the same files, by the policy of this moment
 	// and at this moment. It is called when the sandbox stands; Basis then says what
 	// it went by.
 	Again() (Ruling, error)
+	// Fits reports whether the sandbox that Prepare built opens what the ruling of
+	// Again does: a policy can take something back from a job that it still allows.
+	Fits() bool
 	// Fresh reports whether all that the decision stood on, beside the policy and
 	// the time, is still as it was: the files and folders that are held open, where
 	// they lie, and what the machine says of accounts and places. It is asked of a

@@ -36,6 +36,7 @@ type Sandbox struct {
 	Refuse  func(job jobspec.Name) []jobspec.Check
 	Prepare func(ctx context.Context, job jobspec.Name) error
 	Again   func(job jobspec.Name) []jobspec.Check // what a last look finds
+	Fits    func(job jobspec.Name) bool            // nil: what the last look allows is what was prepared
 	Fresh   func(job jobspec.Name) bool            // nil: nothing changes
 	Release func(job jobspec.Name) error
 	Payload func(p *Process) record.End
@@ -104,6 +105,9 @@ func (e *examination) Again() (scheduler.Ruling, error) {
 		e.refusals = append(e.refusals, hook(e.job)...)
 	}
 	return e, nil
+}
+func (e *examination) Fits() bool {
+	return e.sandbox.Fits == nil || e.sandbox.Fits(e.job)
 }
 func (e *examination) Fresh() bool {
 	return e.sandbox.Fresh == nil || e.sandbox.Fresh(e.job)

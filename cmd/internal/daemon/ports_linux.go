@@ -99,6 +99,8 @@ func (u unverified) Prepare(context.Context, string) (scheduler.Armed, error) {
 
 func (u unverified) Again() (scheduler.Ruling, error) { return u, nil }
 
+func (u unverified) Fits() bool { return false }
+
 func (u unverified) Fresh() bool { return false }
 
 func (u unverified) Close() {}
@@ -152,6 +154,9 @@ func (x *examination) Again() (scheduler.Ruling, error) {
 	}
 	return x.x.Decision, nil
 }
+
+// Fits reports whether a sandbox that was built from x opens what Again allowed.
+func (x *examination) Fits() bool { return x.x.Fits() }
 
 // Fresh reports whether a sandbox that was built from x may still stand for one
 // that would be built now.

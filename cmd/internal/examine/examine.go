@@ -61,10 +61,16 @@ type Examination struct {
 
 	at time.Time // when it was decided
 
-	// What Fresh compares with, while Again may renew Input.
+	// What Fresh and Fits compare with, while Again may renew Input and Decision.
 	places  []jobspec.Sensitive
 	program jobspec.Sandbox
+	net     jobspec.NetGrant
 }
+
+// Fits reports whether a sandbox that was built over the first decision opens what
+// the decision of now does. The policy can give a host less than it did, and still
+// allow the job.
+func (e *Examination) Fits() bool { return reflect.DeepEqual(e.net, e.Decision.Net) }
 
 // Close closes what the examination holds open.
 func (e *Examination) Close() {
@@ -106,6 +112,7 @@ func (x *Examiner) Examine(ctx context.Context, phase jobspec.Phase, s Subject, 
 	}
 	e.places, e.program = e.Input.Sensitive, e.Input.Sandbox
 	e.Decision, e.at = jobspec.Decide(phase, e.Input), e.Input.Host.Now
+	e.net = e.Decision.Net
 	return e, nil
 }
 

@@ -203,3 +203,42 @@ func TestTheInstallationItselfIsNoPlaceForAJob(t *testing.T) {
 		}
 	}
 }
+
+// A policy that no longer opens private addresses, or names another way out, still
+// allows the job; the sandbox that was built under the old one is not its sandbox.
+func TestASandboxOfAnotherGrantDoesNotFit(t *testing.T) {
+	const open = policy + "hosts = [\"db.internal:5432\"]\nprivate_hosts = [\"db.internal:5432\"]\n"
+	policies := func(private, upstream string) string {
+		p := strings.Replace(open, `max_net = "none"`, `max_net = "proxy"`, 1)
+		return upstream + strings.Replace(p, `private_hosts = ["db.internal:5432"]`, private, 1)
+	}
+	const private = `private_hosts = ["db.internal:5432"]`
+	for name, c := range map[string]struct {
+		now  string
+		fits bool
+	}{
+		"the same":            {policies(private, ""), true},
+		"another comment":     {policies(private, "# more\n"), true},
+		"no private hosts":    {policies("", ""), false},
+		"another private one": {policies(`private_hosts = ["other.internal:5432"]`, ""), false},
+		"an upstream":         {policies(private, "upstream = \"http://proxy.internal:8080\"\n"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := newLab(t)
+			put(t, l.Site.Dirs.Policy(), policies(private, ""), 0o600)
+			d := l.draft()
+			d.Net, d.NetAllow = jobspec.NetProxy, []string{"db.internal:5432"}
+			op, err := l.candidate(t, d)
+			must(t, err)
+			e := l.examine(t, op)
+			if !e.Decision.Allowed() || len(e.Decision.Net.Private) != 1 || !e.Fits() {
+				t.Fatalf("at first: %s, %+v", codes(e.Decision), e.Decision.Net)
+			}
+			put(t, l.Site.Dirs.Policy(), c.now, 0o600)
+			l.Again(e, false)
+			if e.Fits() != c.fits {
+				t.Errorf("fits %v, %+v", e.Fits(), e.Decision.Net)
+			}
+		})
+	}
+}
