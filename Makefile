@@ -7,7 +7,7 @@ LDFLAGS := -s -w
 TESTFLAGS ?=
 ARCHES  := linux/amd64 linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: demo test build setup check cross bench soak clean
+.PHONY: demo test build setup check cross bench soak programs clean
 
 demo:
 	@t=$$(date +%s); $(MAKE) -s setup && n=$$(date +%s) && echo "-- setup took $$((n - t)) s" && \
@@ -45,6 +45,12 @@ bench: build
 # soak runs the long loops; their last lines belong into docs/measured.md.
 soak:
 	SBXCRON_TEST_SOAK=1 $(GO) test -count=1 -timeout 90m -v ./...
+
+# programs tries programs of everyday life in the sandbox, those that take long to
+# install or to run included: the table in docs/sandbox.md.
+programs:
+	@sh .ci/setup programs
+	SBXCRON_TEST_PROGRAMS=1 $(GO) test -count=1 -timeout 20m -v -run TestRealPrograms ./runner/bwrap
 
 clean:
 	rm -rf bin

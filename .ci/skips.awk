@@ -4,5 +4,5 @@ function field(name,   s) {
   s = substr($0, RSTART + length(name) + 4, RLENGTH - length(name) - 5)
   return s
 }
-/"Action":"output"/ && /_test\.go:[0-9]+: / { reason[field("Test")] = field("Output") }
+/"Action":"output"/ && /[a-z_]\.go:[0-9]+: / { reason[field("Test")] = field("Output") }
 /"Action":"skip"/ { t = field("Test"); if (t != "") print t ": " reason[t] }

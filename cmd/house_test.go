@@ -67,6 +67,7 @@ var rooms = []struct {
 	{"runner/stub", nil, "the emitter runs nothing and knows nothing", true},
 	{"runner/egress", []string{"jobspec"}, "the proxy decides by rules that it was given, and reads no file of ours", true},
 	{"runner/seccomp", nil, "a filter is data", false},
+	{"runner/runnertest", []string{"jobspec", "signing/statement", "runner", "testdata/programs"}, "the suite tries programs that the documents list", false},
 	{"runner", []string{"jobspec", "signing/statement"}, "only a statement and a decision reach the runner", false},
 	{"cmd", []string{""}, "cmd joins the rooms", false},
 	{"testdata", []string{""}, "programs of the tests", false},

@@ -11,6 +11,6 @@ func TestJobsWithANetworkReachWhatTheyName(t *testing.T) {
 	runnertest.RunCases(t, func() runner.Backend { return open(t) }, runnertest.NetCases())
 }
 
-func TestProgramsWorkUnchangedThroughTheProxy(t *testing.T) {
-	runnertest.RunCases(t, func() runner.Backend { return open(t) }, runnertest.NetProgramCases())
+func TestRealProgramsEndAsTheTableSays(t *testing.T) {
+	runnertest.RunCases(t, func() runner.Backend { return open(t) }, runnertest.ProgramCases())
 }

@@ -10,8 +10,6 @@ import (
 	"strconv"
 	"syscall"
 	"time"
-
-	"github.com/sbxcron/sbxcron/jobspec/record"
 )
 
 // postgres starts a database, which listens on loopback and on a socket.
@@ -74,25 +72,12 @@ func (l *Lab) postgres() (port int, socket string, stop func(), err error) {
 	return 0, "", nil, fmt.Errorf("the database does not listen")
 }
 
-func psqlBothWays(l *Lab) error {
-	if _, err := tool("psql"); err != nil {
-		return err
-	}
+// psqlServer is a database on loopback and on a socket.
+func psqlServer(l *Lab, _ string) (*offer, error) {
 	port, socket, stop, err := l.postgres()
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer stop()
-	j := shell(fmt.Sprintf(`set -e
-psql -X -At -h 127.0.0.1 -p %[1]d -U job postgres -c "select 'by forward'"
-psql -X -At -h %[2]s -p %[1]d -U job postgres -c "select 'by socket'"`, port, filepath.Dir(socket)))
-	j.net = &Network{proxy: true, forward: []string{fmt.Sprintf("localhost:%d", port)}, local: []string{socket}}
-	r, err := l.run(j)
-	if err != nil {
-		return err
-	}
-	if r.End.Outcome != record.OutcomeSucceeded || r.Out != "by forward\nby socket\n" || len(r.End.Connections) != 1 {
-		return fmt.Errorf("ended as %s, %v, %v; %s%s", r.End.Outcome, r.End.Denials, r.End.Connections, r.Out, r.Err)
-	}
-	return nil
+	return &offer{forward: []string{fmt.Sprintf("localhost:%d", port)}, local: []string{socket}, stop: stop,
+		env: map[string]string{"PORT": fmt.Sprint(port), "FOLDER": filepath.Dir(socket)}}, nil
 }

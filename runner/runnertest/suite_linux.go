@@ -22,6 +22,11 @@ type Missing struct{ Tool string }
 
 func (m *Missing) Error() string { return m.Tool + " is not installed" }
 
+// Left is the error of a case that is left to a longer run.
+type Left struct{ Why string }
+
+func (l *Left) Error() string { return l.Why }
+
 // Run runs every case against backends that open makes. A case that needs a
 // capability which the backend does not report is skipped, and says so. TestMain must call
 // pin.ChildMain and supervise.ChildMain first.
@@ -48,7 +53,8 @@ func RunCases(t *testing.T, open func() runner.Backend, cases []Case) {
 			}
 			err = c.Check(lab)
 			var missing *Missing
-			if errors.As(err, &missing) {
+			var left *Left
+			if errors.As(err, &missing) || errors.As(err, &left) {
 				t.Skip(err)
 			}
 			if err != nil {

@@ -1,0 +1,15 @@
+#!/bin/sh
+# program: tar
+# does: packs and unpacks with gzip, hard and symbolic links kept
+# version: tar --version
+# needs: tar gzip
+# prints: same same link
+set -e
+mkdir data out
+echo same >data/a
+ln data/a data/b
+ln -s a data/c
+tar -czf data.tgz data
+tar -xzf data.tgz -C out
+[ out/data/a -ef out/data/b ]
+echo $(cat out/data/b out/data/c) link
