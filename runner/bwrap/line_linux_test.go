@@ -147,6 +147,11 @@ var lines = []struct {
 			d.Secrets = append(d.Secrets, runner.NewSecret(c.Name, []byte("hunter2-"+c.Name)))
 		}
 	}},
+	{name: "proxy", tier: jobspec.Workspace, more: func(d *drawing) {
+		d.Net, d.Spec.NetAllow, d.Spec.Forward = jobspec.NetProxy, []string{"api.example.org:443"}, []string{"localhost:6379"}
+		d.Spec.Sockets = []string{"/run/db.sock"}
+		d.pin(saw(jobspec.UseSocket, "/run/db.sock", jobspec.KindSocket, 80))
+	}, guards: []guarded{{path: "/srv/ops/.git"}}},
 	{name: "outer_proc", tier: jobspec.Scratch, more: func(d *drawing) { d.outer = true }},
 	{name: "git_commit", tier: jobspec.Workspace, more: func(d *drawing) { d.Spec.Git = jobspec.GitCommit },
 		guards: []guarded{{path: "/srv/ops/.git", write: true}, {path: "/srv/ops/.git/config"}, {path: "/srv/ops/.git/hooks"}}},

@@ -72,6 +72,9 @@ func allowed(p *runner.Blueprint, guards []guarded) (hosts, links, places []stri
 	return hosts, links, places
 }
 
+// proxied is added to the tier of a fuzzed case that has a network.
+const proxied = 128
+
 // Whatever stands in a spec and in the names of the host: the line holds options
 // that we know, and no path of the host but the fixed ones. What a spec names
 // comes as an open file.
@@ -80,6 +83,8 @@ func FuzzCommandLineNamesNothingBeyondThePlan(f *testing.F) {
 	f.Add(uint8(1), "/srv/ops", "--bind", "/", "/a/../b", "/proc/x", "--ro-bind", "--uid")
 	f.Add(uint8(2), "/--bind", "/srv/--dev-bind / /", "/srv/ops\x00--bind\x00/\x00/", "/x", "/x\x00--bind", "/srv/ops/.git\x00--bind", "a\x00b")
 	f.Add(uint8(2), "/srv/ops", "/usr", "/usr/bin", "/", "/usr/lib", "/usr/x", "root:x:0:0")
+	f.Add(uint8(proxied+2), "/srv/ops", "/srv/data", "/srv/ops/private", "/run/db.sock", "~/db", "/srv/ops/.git", "alice")
+	f.Add(uint8(proxied+1), "/srv/ops", "/srv/data", "/x", "--ro-bind", "/run/\x00--bind", "/srv/ops/.git", "alice")
 	f.Fuzz(func(t *testing.T, tier uint8, cwd, read, deny, source, target, guard, user string) {
 		d := newDrawing(t, jobspec.Scratch+jobspec.Tier(tier%3))
 		d.Account.User = user
@@ -92,6 +97,10 @@ func FuzzCommandLineNamesNothingBeyondThePlan(f *testing.F) {
 		d.pin(saw(jobspec.UseRead, read, jobspec.KindDir, 80))
 		d.pin(saw(jobspec.UseDeny, deny, jobspec.KindRegular, 81))
 		d.pin(saw(bind.Use(), source, jobspec.KindDir, 82))
+		if tier >= proxied {
+			d.Net, d.Spec.NetAllow, d.Spec.Sockets = jobspec.NetProxy, []string{"example.org:443"}, []string{source}
+			d.pin(saw(jobspec.UseSocket, source, jobspec.KindSocket, 83))
+		}
 		guards := []guarded{{path: guard}}
 		p, words, err := d.line(guards...)
 		if err != nil {
