@@ -15,10 +15,14 @@ import (
 )
 
 // judgeConnect lets a connect over IP go on to where the run may connect, and
-// refuses and tells every other. What it reads can be changed by the caller before
-// the kernel reads it again, so this decides nothing that the network namespace
-// and landlock do not decide as well: it is here to tell what was tried. A connect
-// to a local socket it decides, and makes itself.
+// refuses and tells every other. Where no local socket exists, what is read here
+// can be changed by the caller before the kernel reads it again, so this decides
+// nothing that the network namespace and landlock do not decide as well: it is
+// here to tell what was tried.
+//
+// Where local sockets exist, nothing but this decides which of them are reached,
+// and an address may become a path after it was judged, and the descriptor another
+// socket. So each connect is then made here, with the copy that was judged.
 func (s *server) judgeConnect(n *notification) verdict {
 	if !s.counting.Load() {
 		return verdict{} // the stub measures what the other layers say
@@ -27,19 +31,29 @@ func (s *server) judgeConnect(n *notification) verdict {
 	switch {
 	case errno != 0:
 		return refuse(errno)
-	case len(text) < 2:
-		return verdict{} // the kernel says EINVAL
+	case len(text) <= 2:
+		return verdict{} // too short to lead anywhere, and its length stays as it is
 	}
 	switch family := binary.NativeEndian.Uint16(text); family {
 	case unix.AF_INET, unix.AF_INET6:
-		return s.connectInet(n, family, text)
+		if v := s.judgeInet(n, family, text); v.errno != 0 {
+			return v
+		}
 	case unix.AF_UNIX:
-		return s.connectUnix(n, text[2:])
+		if text[2] != 0 {
+			return s.connectUnix(n, text[2:])
+		}
+		// an abstract name: those are of the run's own network namespace, where only
+		// the job can have made one
 	}
-	return verdict{} // AF_UNSPEC ends a connection; of others there is no socket
+	if !s.local.exist() {
+		return verdict{}
+	}
+	return s.connectCopy(n, text)
 }
 
-func (s *server) connectInet(n *notification, family uint16, text []byte) verdict {
+// judgeInet refuses an address that the run may not connect to.
+func (s *server) judgeInet(n *notification, family uint16, text []byte) verdict {
 	to, ok := inetAddress(family, text)
 	if !ok {
 		return verdict{} // the kernel says EINVAL

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"path"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 
@@ -21,6 +22,9 @@ type localSockets struct {
 	own   map[uint64]bool // devices
 	slots chan struct{}   // one for each connect that is being made
 }
+
+// exist reports whether the job can have local sockets.
+func (l localSockets) exist() bool { return l.slots != nil }
 
 // maxConnecting bounds how many connects to local sockets may wait at once.
 const maxConnecting = 64
@@ -64,12 +68,8 @@ func (s *server) beginSockets(named []string) error {
 // connectUnix connects a socket of the caller to what it names, or refuses and
 // tells. The connection is made here, with the copy of the path that was judged
 // and to the very file that it led to: the kernel does not read the caller's
-// memory again. Abstract names are those of the run's own network namespace,
-// where only the job can have made one.
+// memory again.
 func (s *server) connectUnix(n *notification, name []byte) verdict {
-	if len(name) == 0 || name[0] == 0 {
-		return verdict{}
-	}
 	if i := bytes.IndexByte(name, 0); i >= 0 {
 		name = name[:i]
 	}
@@ -87,7 +87,24 @@ func (s *server) connectUnix(n *notification, name []byte) verdict {
 		unix.Close(to)
 		return refuse(errno)
 	}
-	return s.connectLater(n.id, from, to)
+	return s.connectLater(n.id, func() unix.Errno {
+		if err := unix.Connect(from, &unix.SockaddrUnix{Name: self(to)}); err != nil {
+			return errnoOf(err)
+		}
+		return 0
+	}, from, to)
+}
+
+// connectCopy makes a connect that may go on, by the copy of its address.
+func (s *server) connectCopy(n *notification, text []byte) verdict {
+	from, errno := socketOf(n)
+	if errno != 0 {
+		return refuse(errno)
+	}
+	return s.connectLater(n.id, func() unix.Errno {
+		_, _, errno := unix.Syscall(unix.SYS_CONNECT, uintptr(from), uintptr(unsafe.Pointer(&text[0])), uintptr(len(text)))
+		return errno
+	}, from)
 }
 
 // openSocket opens what a path leads to in the caller's view.
@@ -108,28 +125,28 @@ func (s *server) openSocket(n *notification, name string) (int, unix.Errno) {
 	return fd, 0
 }
 
-// connectLater makes a connection without keeping others from being answered:
-// the other side may let it wait.
-func (s *server) connectLater(id uint64, from, to int) verdict {
+// connectLater makes a connection without keeping others from being answered: the
+// other side may let it wait. It closes the descriptors that it was made with.
+func (s *server) connectLater(id uint64, connect func() unix.Errno, fds ...int) verdict {
 	select {
 	case s.local.slots <- struct{}{}:
 	default:
-		unix.Close(from)
-		unix.Close(to)
+		closeAll(fds)
 		return refuse(unix.EAGAIN) // as the kernel says where a queue is full
 	}
 	go func() {
-		err := unix.Connect(from, &unix.SockaddrUnix{Name: self(to)})
-		unix.Close(from)
-		unix.Close(to)
-		r := response{id: id}
-		if err != nil {
-			r.err = -int32(errnoOf(err))
-		}
-		s.send(r)
+		errno := connect()
+		closeAll(fds)
+		s.send(response{id: id, err: -int32(errno)})
 		<-s.local.slots
 	}()
 	return verdict{later: true}
+}
+
+func closeAll(fds []int) {
+	for _, fd := range fds {
+		unix.Close(fd)
+	}
 }
 
 // noSocket refuses a connect. What is not there, in a place of the job's own, is
