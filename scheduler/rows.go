@@ -30,9 +30,20 @@ func (w rows) base(kind record.Kind, key Key) *record.Leaf {
 	}
 }
 
+// about is base for a row that covers slots up to an instant. It is stated no
+// earlier than a slot can be claimed, also where the clock was set back just now:
+// what covers a slot that is yet to come was not written here.
+func (w rows) about(kind record.Kind, key Key, until time.Time) *record.Leaf {
+	l := w.base(kind, key)
+	if at := until.Add(-ClaimAhead); record.ParseStamp(l.Time).Before(at) {
+		l.Time = record.Stamp(at)
+	}
+	return l
+}
+
 // slots is a final row without a run, for one or more neighbouring slots.
 func (w rows) slots(kind record.Kind, outcome record.Outcome, key Key, slots []jobspec.Slot, at time.Time, why record.Reason) *record.Leaf {
-	l := w.base(kind, key)
+	l := w.about(kind, key, at)
 	l.Outcome, l.Trigger, l.Reasons = outcome, record.BySchedule, []record.Reason{why}
 	l.Slot, l.Scheduled = &slots[0], record.Stamp(at)
 	if n := len(slots); n > 1 {
@@ -72,7 +83,7 @@ func (w rows) manual(kind record.Kind, key Key, by record.Requester) *record.Lea
 
 // ofRun is a row about a run and its first slot; the others have rows of their own.
 func (w rows) ofRun(kind record.Kind, outcome record.Outcome, r *run) *record.Leaf {
-	l := w.base(kind, r.key)
+	l := w.about(kind, r.key, r.due.At)
 	l.Run, l.Trigger, l.RequestedBy, l.Outcome = r.id, r.trigger, r.by, outcome
 	if len(r.due.Slots) > 0 {
 		l.Slot, l.Scheduled = &r.due.Slots[0], record.Stamp(r.due.At)

@@ -179,23 +179,32 @@ type Covered struct {
 	Slot jobspec.Slot
 }
 
-// cover moves the covered instant forward. A leaf that covers a range of slots
-// has the instant of its last one in until, and of a single one in
-// scheduled_for. Manual runs have no slot and cover nothing.
-func cover(slots *bolt.Bucket, l *record.Leaf) error {
-	if l.Slot == nil {
-		return nil
+// CoveredBy is the last slot that a leaf covers, false for one that covers none.
+// A leaf that covers a range of slots has the instant of its last one in until,
+// and of a single one in scheduled_for. Manual runs have no slot and cover
+// nothing, and so do leaves that neither open nor end anything.
+func CoveredBy(l *record.Leaf) (Covered, bool) {
+	opens := l.Kind == record.Started || l.Kind == record.Claimed
+	if l.Slot == nil || !opens && !l.Final() {
+		return Covered{}, false
 	}
-	at, slot := record.ParseStamp(l.Scheduled), *l.Slot
+	c := Covered{record.ParseStamp(l.Scheduled), *l.Slot}
 	if l.SlotLast != nil {
-		slot = *l.SlotLast
-		if until := record.ParseStamp(l.Until); until.After(at) {
-			at = until
+		c.Slot = *l.SlotLast
+		if until := record.ParseStamp(l.Until); until.After(c.At) {
+			c.At = until
 		}
 	}
-	if at.IsZero() {
+	return c, !c.At.IsZero()
+}
+
+// cover moves the covered instant forward.
+func cover(slots *bolt.Bucket, l *record.Leaf) error {
+	c, ok := CoveredBy(l)
+	if !ok {
 		return nil
 	}
+	at, slot := c.At, c.Slot
 	key := append(append([]byte(l.Job), 0), l.Op[:]...)
 	if old := slots.Get(key); len(old) >= 8 && int64(binary.BigEndian.Uint64(old)) >= at.UnixNano() {
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -15,8 +16,9 @@ import (
 // audit gathers findings; each verdict falls with the first one against it.
 type audit struct {
 	api.Audit
-	opened  map[string]bool // runs that started and have no end yet
-	pruned  map[string]bool // runs whose outputs a pruned line names
+	opened  map[string]bool       // runs that started and have no end yet
+	began   map[slotKey]time.Time // the last slot of each spec that started
+	pruned  map[string]bool       // runs whose outputs a pruned line names
 	outputs []store.OutputProblem
 }
 
@@ -42,7 +44,7 @@ func opName(seq int64) string { return fmt.Sprintf("op %d", seq) }
 // line of the ledger and every kept output. On this machine CONF is the anchor.
 // runs stays not_checked until the ledger has checkpoints.
 func (e *Engine) Verify(context.Context) (api.Audit, error) {
-	a := &audit{opened: map[string]bool{}, pruned: map[string]bool{}}
+	a := &audit{opened: map[string]bool{}, began: map[slotKey]time.Time{}, pruned: map[string]bool{}}
 	a.Authentic, a.Intact, a.Complete, a.Runs = api.NotChecked, api.NotChecked, api.NotChecked, api.NotChecked
 	a.Problems = []api.Problem{}
 	e.auditChain(a)
@@ -150,10 +152,12 @@ func (e *Engine) auditLeaf(a *audit, l store.Leaf) {
 	if l.Host != e.host() {
 		a.against(&a.Intact, jobspec.CodeHostMismatch, where, fmt.Sprintf("made by host %q", l.Host))
 	}
+	opens := l.Kind == record.Started || l.Kind == record.Claimed
+	a.auditSlot(where, l, opens, record.ParseStamp(l.Time))
 	switch {
 	case l.Kind == record.Pruned:
 		a.pruned[l.Run] = true
-	case l.Kind == record.Started || l.Kind == record.Claimed:
+	case opens:
 		if a.opened[l.Run] {
 			a.against(&a.Complete, jobspec.CodeStoreCorrupt, where, fmt.Sprintf("run %s started twice", l.Run))
 		}

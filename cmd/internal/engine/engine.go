@@ -46,6 +46,7 @@ type Engine struct {
 	memo     memo
 	live     Live
 	future   map[jobspec.Name]foreseen // nil until the jobs were first judged ahead
+	doubts   map[jobspec.Name]string   // what the record says of slots that have not come
 }
 
 // Live is what only a running service knows. The zero engine has none.

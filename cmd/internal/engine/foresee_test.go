@@ -31,6 +31,7 @@ func TestAJobThatCannotBeLookedAtHoldsNoOtherUp(t *testing.T) {
 			op := storetest.Next(w.State(), jobspec.Add, name)
 			op.Spec.Schedule = jobspec.Schedule{EverySeconds: 3600, Timezone: "UTC"}
 			op.Spec.ExpiresAt = op.Created.Add(90 * 24 * time.Hour)
+			op.Spec.Backend.AnyOf = []string{jobspec.BackendBwrap}
 			storetest.Commit(t, w, op, b.sign)
 		})
 	}

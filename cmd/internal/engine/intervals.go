@@ -132,12 +132,6 @@ func (e *Engine) NoteBoot(pid int) error {
 	return nil
 }
 
-// LastCovered is the last slot of a job and op that any line covers.
-func (e *Engine) LastCovered(job jobspec.Name, op jobspec.Digest) (jobspec.Slot, time.Time, bool, error) {
-	c, ok, err := e.runs.LastSlot(job, op)
-	return c.Slot, c.At, ok, err
-}
-
 // OpenRuns are the starts that no end follows.
 func (e *Engine) OpenRuns() ([]*record.Leaf, error) {
 	rows, err := e.runs.Open()

@@ -68,7 +68,7 @@ func (e *Engine) Problems() []api.Reason {
 		problems = append(problems, api.Reason{Code: jobspec.CodeClockHold,
 			Detail: "the clock lies far behind the highest time seen", Remedy: jobspec.CodeClockHold.Remedy()})
 	}
-	return problems
+	return append(problems, e.doubtful()...)
 }
 
 // ownerProblems lists the faults of files that principals keep about their jobs.

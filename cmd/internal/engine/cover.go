@@ -1,0 +1,100 @@
+package engine
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/scheduler"
+	"github.com/sbxcron/sbxcron/store"
+)
+
+// What is over, of a job's slots, is read from files that anybody can change who
+// can write STATE. A line that we wrote covers slots that have come, or claims one
+// a moment before. One about the far future would keep a job from running in
+// silence: it is told, and past the bound that also holds for the clock it is not
+// believed. Nearer ones are: a clock that is set back in the moment of a start
+// makes such lines, and no slot may start twice.
+
+// LastCovered is the last slot of a job and op that any line covers.
+func (e *Engine) LastCovered(job jobspec.Name, op jobspec.Digest) (jobspec.Slot, time.Time, bool, error) {
+	c, ok, err := e.runs.LastSlot(job, op)
+	now := e.Now()
+	early := ok && c.At.After(now.Add(2*scheduler.ClaimAhead))
+	e.doubt(job, early, c.At)
+	if early && tooEarly(c.At, now) {
+		c, ok, err = e.coveredSoFar(job, op, now)
+	}
+	return c.Slot, c.At, ok, err
+}
+
+// tooEarly reports whether nothing of ours covers a slot of that instant yet.
+func tooEarly(slot, now time.Time) bool { return slot.After(now.Add(maxAhead)) }
+
+// coveredSoFar reads the last slot that can be believed from the ledger itself.
+func (e *Engine) coveredSoFar(job jobspec.Name, op jobspec.Digest, now time.Time) (last store.Covered, ok bool, err error) {
+	err = e.history.Scan(0, func(l store.Leaf) error {
+		if l.Job != job || l.Op != op {
+			return nil
+		}
+		if c, covers := store.CoveredBy(l.Leaf); covers && !tooEarly(c.At, now) && c.At.After(last.At) {
+			last, ok = c, true
+		}
+		return nil
+	})
+	return last, ok, err
+}
+
+// doubt keeps, for status, what the record says that cannot be.
+func (e *Engine) doubt(job jobspec.Name, early bool, at time.Time) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !early {
+		delete(e.doubts, job)
+		return
+	}
+	if e.doubts == nil {
+		e.doubts = map[jobspec.Name]string{}
+	}
+	e.doubts[job] = fmt.Sprintf("the record says that its slots are over up to %s, which has not come yet", at.UTC().Format(time.RFC3339))
+}
+
+// doubtful lists the doubts as problems.
+func (e *Engine) doubtful() []api.Reason {
+	e.mu.RLock()
+	defer e.mu.RUnlock()
+	var all []api.Reason
+	for _, job := range slices.Sorted(maps.Keys(e.doubts)) {
+		all = append(all, api.Reason{Code: jobspec.CodeStoreCorrupt, Target: string(job), Detail: e.doubts[job], Remedy: jobspec.CodeStoreCorrupt.Remedy()})
+	}
+	return all
+}
+
+// slotKey names the slots of one spec.
+type slotKey struct {
+	job jobspec.Name
+	op  jobspec.Digest
+}
+
+// auditSlot holds what a line says of slots against its own time and against the
+// lines before it: none is over before it comes, and none starts twice.
+func (a *audit) auditSlot(where string, l store.Leaf, opens bool, stated time.Time) {
+	c, covers := store.CoveredBy(l.Leaf)
+	if !covers {
+		return
+	}
+	if tooEarly(c.At, stated) {
+		a.against(&a.Intact, jobspec.CodeStoreCorrupt, where, fmt.Sprintf("slot %s of job %s had not come when the line says that it was written", c.Slot, l.Job))
+	}
+	if !opens {
+		return
+	}
+	key := slotKey{l.Job, l.Op}
+	if last, ok := a.began[key]; ok && !c.At.After(last) {
+		a.against(&a.Complete, jobspec.CodeStoreCorrupt, where, fmt.Sprintf("slot %s of job %s was started before", c.Slot, l.Job))
+	}
+	a.began[key] = c.At
+}
