@@ -31,8 +31,13 @@ func orBackends(list []string) []string {
 // shut refuses what only one of the two gates names.
 func (j *judge) shut(gate string, code Code, target, detail string) {
 	c := Check{Code: code, Target: target, Detail: "the gate of the " + gate + " is shut: " + detail}
-	if gate == "spec" {
+	switch {
+	case gate == "spec":
 		c.Layer = LayerSpec
+	case code == CodeNetOverCeiling:
+		c.Remedy = "use what policy.toml lists for the principal, or have this listed there"
+	case code == CodeSbxBackendMissing:
+		c.Remedy = "leave it out of backend.any_of, or have backends of the principal list it in policy.toml"
 	}
 	j.finding(c)
 }

@@ -62,6 +62,26 @@ func TestEverythingOutsideNeedsBothGates(t *testing.T) {
 	}
 }
 
+// The remedy names the list that is short, and no other one.
+func TestARefusalOfThePolicysGateNamesItsList(t *testing.T) {
+	in := goodInput(t, goodDraft(), goodFacts())
+	in.Op.Net, in.Op.Spec.NetAllow, in.Op.Spec.Backend.AnyOf = NetProxy, []string{"api.example.org:443"}, []string{"bwrap", "landlock"}
+	in.alice(func(c *Ceiling) { c.MaxNet = NetProxy })
+	seen := map[Code]bool{}
+	for _, r := range Decide(PhaseAdd, in).Refusals() {
+		if !strings.Contains(r.Detail, "gate of the policy is shut") {
+			continue
+		}
+		seen[r.Code] = true
+		if !strings.Contains(r.Remedy, "list") || strings.Contains(r.Remedy, "max_net") || strings.Contains(r.Remedy, "install") {
+			t.Errorf("%s %s: do %q", r.Code, r.Target, r.Remedy)
+		}
+	}
+	if !seen[CodeNetOverCeiling] || !seen[CodeSbxBackendMissing] {
+		t.Errorf("refused: %v", seen)
+	}
+}
+
 func refusedFor(d Decision, code Code, target string) bool {
 	return slices.ContainsFunc(d.Refusals(), func(c Check) bool {
 		return c.Code == code && c.Target == target && c.Layer == LayerManaged && strings.Contains(c.Detail, "gate of the policy is shut")

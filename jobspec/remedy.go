@@ -131,7 +131,7 @@ var codeFacts = map[Code]codeFact{
 	CodeSbxPlatformDisabled: {ClassSandbox, "run the job on a platform that enabled_platforms in policy.toml lists"},
 	CodeSbxBackendMissing:   {ClassSandbox, "install the backend, on Debian with apt install bubblewrap"},
 	CodeSbxBackendVersion:   {ClassSandbox, "install a version of the backend that doctor accepts"},
-	CodeSbxFeatureMissing:   {ClassSandbox, "switch on in the kernel what doctor names"},
+	CodeSbxFeatureMissing:   {ClassSandbox, "look at doctor and at explain of the job: they name what this machine lacks, and what to do"},
 	CodeSbxSelftestFailed:   {ClassSandbox, "run doctor; the sandbox did not hold what the plan promises, so nothing was started"},
 	CodeSbxSetupFailed:      {ClassSandbox, "run doctor and look at the detail of the record"},
 	CodeSbxResource:         {ClassBusy, "free memory, processes or disk space"},

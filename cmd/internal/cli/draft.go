@@ -39,7 +39,7 @@ func (d *draftFlags) register(f *pflag.FlagSet) {
 	f.StringVar(&j.Timezone, "timezone", "", "IANA name; default: the machine's, else UTC")
 	f.StringVar(&j.Cwd, "cwd", "", "folder that the job works in")
 	f.StringVar(&d.tier, "tier", "", "scratch, read-only or workspace")
-	f.StringVar(&d.net, "net", "", "none or proxy")
+	f.StringVar(&d.net, "net", "", "none, or proxy: to the hosts of net.allow in a job.toml, and to none without one")
 	f.Var(spanFlag{&d.timeout}, "timeout", "how long a run may take; default 15m")
 	f.StringArrayVar(&d.env, "env", nil, "NAME=VALUE for the environment, which starts empty; may be repeated")
 	f.StringArrayVar(&j.Files, "file", nil, "bind this file by digest, too; may be repeated")
@@ -47,7 +47,7 @@ func (d *draftFlags) register(f *pflag.FlagSet) {
 	f.StringArrayVar(&j.Write, "write", nil, "a further path to write, tier workspace; may be repeated")
 	f.StringArrayVar(&j.Deny, "deny", nil, "a hole in what may be read or written; may be repeated")
 	f.StringArrayVar(&d.binds, "bind", nil, "SOURCE:TARGET:ro or SOURCE:TARGET:rw, a host path shown elsewhere, as in ~/.app.toml; may be repeated")
-	f.StringArrayVar(&d.credentials, "credential", nil, "NAME=file, NAME=path:~/PLACE or NAME=env:VARIABLE, a secret by its name; may be repeated")
+	f.StringArrayVar(&d.credentials, "credential", nil, "NAME=file, 'NAME=path:~/PLACE' or NAME=env:VARIABLE, a secret by its name; may be repeated")
 	f.StringVar(&j.Git, "git", "", "what a .git in a writable cwd is: read-only or commit")
 	f.StringArrayVar(&j.MayCreate, "may-create", nil, "a protected name that the job may create in its folder; may be repeated")
 	f.BoolVar(&j.StateDir, "state-dir", false, "give the job a folder of its own that survives runs, as $STATE_DIRECTORY")
@@ -183,6 +183,10 @@ func (d *draftFlags) parseCredentials() error {
 		name, as, ok := strings.Cut(c, "=")
 		if !ok || name == "" || as == "" {
 			return usageError("--credential %q: want NAME=file, NAME=path:~/PLACE or NAME=env:VARIABLE", c)
+		}
+		if strings.HasPrefix(as, "path:/") {
+			return ownError(codeUsage, jobspec.ClassUsage, "quote it, since shells put your own home in place of ~: --credential '"+name+"=path:~/"+filepath.Base(as)+"'",
+				"--credential %q: the place lies in the private home and begins with ~/", c)
 		}
 		d.draft.Credentials = append(d.draft.Credentials, jobspec.Credential{Name: name, As: as})
 	}

@@ -43,6 +43,27 @@ func TestLogsOfARunThatDidNotStartSaySo(t *testing.T) {
 	}
 }
 
+func TestLogsOfAJobWithoutAStartedRunTellItFromATypingError(t *testing.T) {
+	b := newBench(t)
+	b.svc.jobs = []api.Job{{Job: "nightly"}}
+	b.svc.runs = []api.Run{{Run: runID, Job: "nightly", Outcome: "refused"}}
+	if code := b.run("logs", "nightly"); code != 4 || !strings.Contains(b.err.String(), "no run that started") || !strings.Contains(b.err.String(), "sbxcron history nightly") {
+		t.Errorf("exit %d, %s", code, b.err.String())
+	}
+	b.svc.runs = nil
+	if code := b.run("logs", "nihgtly"); code != 4 || !strings.Contains(b.err.String(), `no job "nihgtly"`) || !strings.Contains(b.err.String(), "list prints") {
+		t.Errorf("exit %d, %s", code, b.err.String())
+	}
+}
+
+// bash expands ~ after a colon in NAME=path:~/PLACE.
+func TestAPlaceThatTheShellExpandedIsToldToBeQuoted(t *testing.T) {
+	b := newBench(t)
+	if code := b.run(line(plainJob, []string{"--credential", "pg=path:/home/alice/.pgpass"}, command)...); code != 64 || !strings.Contains(b.err.String(), `'pg=path:~/.pgpass'`) {
+		t.Errorf("exit %d, %s", code, b.err.String())
+	}
+}
+
 func TestALimitThatCannotBeReadIsToldHowItIsWritten(t *testing.T) {
 	for text, want := range map[string]string{
 		"tmp=1G": "512MiB", "output=0": "512MiB", "pids=many": "whole number", "grace=10": "15m", "grace=0s": "15m", "cpus=x": "1.5",

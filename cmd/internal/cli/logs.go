@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"time"
 	"unicode/utf8"
@@ -88,7 +87,13 @@ func findRun(ctx context.Context, svc api.Service, args []string) (string, error
 			return r.Run, nil
 		}
 	}
-	return "", api.New(jobspec.CodeJobUnknown, fmt.Sprintf("job %q has no run that started", name))
+	if len(runs) == 0 {
+		if err := knownJob(ctx, svc, name); err != nil {
+			return "", err
+		}
+	}
+	return "", ownError(jobspec.CodeRunUnknown, jobspec.ClassNotFound, "sbxcron history "+string(name)+" says what became of its slots",
+		"job %q has no run that started", name)
 }
 
 // copyStream prints one stream, with follow until the run has ended.
