@@ -23,6 +23,9 @@ const (
 	growthShare = 20
 )
 
+// errUncounted is a folder that the job closed, maybe to hide what it takes.
+var errUncounted = errors.New("a folder of the job cannot be counted")
+
 // asAccount runs f with the file system rights of the job's account.
 func asAccount(a runner.Account, f func() error) error {
 	if !a.Drop {
@@ -48,7 +51,7 @@ func (r *run) size() (int64, error) {
 				}
 				bytes += e.Stat.Blocks * 512
 				return nil
-			})
+			}, r.uncounted)
 			if err != nil {
 				return fmt.Errorf("count %s: %w", w.path, err)
 			}
@@ -56,6 +59,15 @@ func (r *run) size() (int64, error) {
 		return nil
 	})
 	return bytes, err
+}
+
+// uncounted judges a folder that may not be read. What lay there closed before
+// the run is left out of both counts; one that the job closes is not.
+func (r *run) uncounted(e tree.Entry) error {
+	if int(e.Stat.Uid) == r.p.Account.UID && !time.Unix(e.Stat.Ctim.Unix()).Before(r.began.Add(-coarse)) {
+		return errUncounted
+	}
+	return nil
 }
 
 // measureBefore counts once before the job begins. Without a first count there
@@ -94,10 +106,10 @@ func (r *run) watchGrowth() {
 }
 
 // overgrown reports whether the folders grew too much. So many files that they
-// are not counted any more are too much.
+// are not counted any more are too much, and so is a folder that cannot be.
 func (r *run) overgrown() (bool, error) {
 	n, err := r.size()
-	if errors.Is(err, tree.ErrTooMuch) {
+	if errors.Is(err, tree.ErrTooMuch) || errors.Is(err, errUncounted) {
 		return true, nil
 	}
 	r.grown.Store(n - r.before)
@@ -111,13 +123,13 @@ func (r *run) reportGrowth(end *record.End) {
 		return
 	}
 	over, err := r.overgrown()
+	if (over || err != nil) && end.Outcome == record.OutcomeSucceeded {
+		end.Outcome = record.OutcomeFailed
+	}
 	switch {
 	case err != nil:
 		end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeInternal, Target: "limits.workspace_growth", Detail: err.Error()})
 	case over:
-		if end.Outcome == record.OutcomeSucceeded {
-			end.Outcome = record.OutcomeFailed
-		}
 		end.Reasons = append(end.Reasons, r.limitReason(jobspec.CodeLimitWorkspace))
 	}
 }

@@ -50,7 +50,7 @@ func (b *Backend) prepare(ctx context.Context, plan *runner.Plan) (*run, error) 
 	if err != nil {
 		return nil, err
 	}
-	r := &run{b: b, p: p, denials: runner.NewDenials(p.Denials, b.now), payload: -1, ended: make(chan struct{})}
+	r := &run{b: b, p: p, denials: runner.NewDenials(p.Denials, b.now), payload: -1, ended: make(chan struct{}), began: time.Now()}
 	if err := r.build(ctx, plan, m); err != nil {
 		r.discard()
 		return nil, err

@@ -12,6 +12,7 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/internal/left"
 	"github.com/sbxcron/sbxcron/runner/internal/protect"
 	"github.com/sbxcron/sbxcron/runner/witness"
 )
@@ -54,6 +55,28 @@ func (r *run) reportCreated(end *record.End) {
 			end.Denials = append(end.Denials, record.Denial{Code: jobspec.CodeFsProtectedCreated, Target: w.path + "/" + name,
 				Certainty: "observed", Count: 1, FirstAt: record.Stamp(end.EndedAt)})
 		}
+	}
+}
+
+// reportLeft makes a run denied that left in a writable folder what others would
+// trust without looking.
+func (r *run) reportLeft(end *record.End) {
+	if len(r.watched) == 0 {
+		return
+	}
+	var folders []left.Folder
+	for _, w := range r.watched {
+		folders = append(folders, left.Folder{Path: w.path, Dir: w.dir})
+	}
+	found, err := left.Look{UID: r.p.Account.UID, Since: r.began, MayCreate: r.p.MayCreate}.At(folders)
+	if err != nil {
+		end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeInternal, Detail: fmt.Sprintf("look for set-id files: %v", err)})
+		found = append(found, r.watched[0].path) // nobody knows what lies there
+	}
+	for _, path := range found {
+		end.Outcome = record.OutcomeDenied
+		end.Denials = append(end.Denials, record.Denial{Code: jobspec.CodeFsProtectedCreated, Target: path,
+			Certainty: "observed", Count: 1, FirstAt: record.Stamp(end.EndedAt)})
 	}
 }
 

@@ -34,6 +34,7 @@ type run struct {
 	result                    *os.File // what an agent printed, nil where nobody reads it
 	secrets                   *mask.Set
 	watched                   []watchedDir
+	began                     time.Time // before anything of the job could run
 
 	channel    *channel.Channel
 	denials    *runner.Denials

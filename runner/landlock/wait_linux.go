@@ -76,6 +76,7 @@ func (r *run) classify(end *record.End) {
 	r.reportResult(end)
 	r.reportEvents(end)
 	r.reportCreated(end)
+	r.reportLeft(end)
 }
 
 func exitStatus(end *record.End, status unix.WaitStatus) {

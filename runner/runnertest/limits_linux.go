@@ -295,6 +295,7 @@ func leftCases() []Case {
 	return []Case{
 		{"a set-id file that appears loses its bits and holds the job", false, setIDLeft},
 		{"a new hook in a repository below the folder is told of", false, nestedHook},
+		{"nothing is hidden behind a closed folder, a link or many files", true, hiddenHooks},
 	}
 }
 

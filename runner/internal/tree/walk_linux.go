@@ -29,42 +29,51 @@ type Entry struct {
 }
 
 // Walk calls visit for everything below top, folders before what lies in them.
-// What vanishes meanwhile is passed over, and so is what may not be read: the
-// walk has the job's rights, and the job could not have changed what lies there.
-func Walk(top *os.File, most int, visit func(Entry) error) error {
-	w := walker{left: most, visit: visit}
+// What vanishes meanwhile is passed over. Of a folder below top that may not be
+// listed, or whose names may not be looked at, it calls closed: the walk has the
+// job's rights, and a job can take rights from its own folders.
+func Walk(top *os.File, most int, visit, closed func(Entry) error) error {
+	w := walker{left: most, visit: visit, closed: closed}
 	var st unix.Stat_t
 	if err := unix.Fstat(int(top.Fd()), &st); err != nil {
 		return fmt.Errorf("look at %s: %w", top.Name(), err)
 	}
 	w.dev = st.Dev
-	return w.folder(int(top.Fd()), ".", "", 0)
+	return w.folder(Entry{Dir: int(top.Fd()), Name: ".", Stat: &st}, 0)
 }
 
 type walker struct {
-	dev   uint64
-	left  int
-	visit func(Entry) error
+	dev    uint64
+	left   int
+	visit  func(Entry) error
+	closed func(Entry) error
 }
 
-func (w *walker) folder(at int, name, below string, depth int) error {
+func (w *walker) folder(e Entry, depth int) error {
 	if depth > maxDepth {
 		return ErrTooMuch
 	}
-	fd, err := unix.Openat2(at, name, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC | unix.O_NOFOLLOW,
+	fd, err := unix.Openat2(e.Dir, e.Name, &unix.OpenHow{Flags: unix.O_RDONLY | unix.O_DIRECTORY | unix.O_CLOEXEC | unix.O_NOFOLLOW,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS | unix.RESOLVE_NO_XDEV})
+	if errors.Is(err, unix.EACCES) {
+		return w.closed(e)
+	}
 	if passOver(err) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("read folder %q: %w", below, err)
+		return fmt.Errorf("read folder %q: %w", e.Path, err)
 	}
-	dir := os.NewFile(uintptr(fd), below)
+	dir := os.NewFile(uintptr(fd), e.Path)
 	defer dir.Close()
 	for {
 		names, err := dir.Readdirnames(256)
 		for _, n := range names {
-			if err := w.entry(fd, n, path.Join(below, n), depth); err != nil {
+			err := w.entry(fd, n, path.Join(e.Path, n), depth)
+			if errors.Is(err, errNoName) {
+				return w.closed(e)
+			}
+			if err != nil {
 				return err
 			}
 		}
@@ -72,10 +81,13 @@ func (w *walker) folder(at int, name, below string, depth int) error {
 			return nil
 		}
 		if err != nil {
-			return fmt.Errorf("read folder %q: %w", below, err)
+			return fmt.Errorf("read folder %q: %w", e.Path, err)
 		}
 	}
 }
+
+// errNoName says that the names of a folder may be listed and not looked at.
+var errNoName = errors.New("names may not be looked at")
 
 func (w *walker) entry(dir int, name, below string, depth int) error {
 	if w.left--; w.left < 0 {
@@ -83,6 +95,9 @@ func (w *walker) entry(dir int, name, below string, depth int) error {
 	}
 	var st unix.Stat_t
 	err := unix.Fstatat(dir, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if errors.Is(err, unix.EACCES) {
+		return errNoName
+	}
 	if passOver(err) {
 		return nil
 	}
@@ -92,7 +107,8 @@ func (w *walker) entry(dir int, name, below string, depth int) error {
 	if st.Dev != w.dev {
 		return nil
 	}
-	err = w.visit(Entry{Dir: dir, Name: name, Path: below, Stat: &st})
+	e := Entry{Dir: dir, Name: name, Path: below, Stat: &st}
+	err = w.visit(e)
 	if errors.Is(err, SkipFolder) {
 		return nil
 	}
@@ -102,9 +118,9 @@ func (w *walker) entry(dir int, name, below string, depth int) error {
 	if st.Mode&unix.S_IFMT != unix.S_IFDIR {
 		return nil
 	}
-	return w.folder(dir, name, below, depth+1)
+	return w.folder(e, depth+1)
 }
 
 func passOver(err error) bool {
-	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.EACCES) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EXDEV)
+	return errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ELOOP) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EXDEV)
 }

@@ -32,12 +32,14 @@ func paths(t *testing.T, top *os.File, most int, enter func(string) error) ([]st
 	err := Walk(top, most, func(e Entry) error {
 		all = append(all, e.Path)
 		return enter(e.Path)
-	})
+	}, nothing)
 	slices.Sort(all)
 	return all, err
 }
 
 func everything(string) error { return nil }
+
+func nothing(Entry) error { return nil }
 
 func TestLinksAreSeenAndNotFollowed(t *testing.T) {
 	top, other := folder(t, "a/b", "c"), folder(t, "secret")
@@ -82,6 +84,30 @@ func TestAFolderCanBeLeftOut(t *testing.T) {
 	}
 }
 
+// TestClosedFoldersAreTold as an ordinary user: root reads everything.
+func TestClosedFoldersAreTold(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("root reads what nobody may read")
+	}
+	top := folder(t, "blind/f", "names/f", "open/f", "shut/f")
+	for name, mode := range map[string]os.FileMode{"blind": 0o311, "names": 0o644, "shut": 0} {
+		path := filepath.Join(top.Name(), name)
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { os.Chmod(path, 0o755) })
+	}
+	var closed []string
+	err := Walk(top, 100, nothing, func(e Entry) error {
+		closed = append(closed, e.Path)
+		return nil
+	})
+	slices.Sort(closed)
+	if want := []string{"blind", "names", "shut"}; err != nil || !slices.Equal(closed, want) {
+		t.Errorf("%q, %v", closed, err)
+	}
+}
+
 func BenchmarkWalk10000Files(b *testing.B) {
 	var files []string
 	for i := range 10_000 {
@@ -89,7 +115,7 @@ func BenchmarkWalk10000Files(b *testing.B) {
 	}
 	top := folder(b, files...)
 	for b.Loop() {
-		if err := Walk(top, 1<<20, func(Entry) error { return nil }); err != nil {
+		if err := Walk(top, 1<<20, nothing, nothing); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,0 +1,51 @@
+package runnertest
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
+)
+
+// hiddenHooks lets a job plant a hook where a look could miss it.
+func hiddenHooks(l *Lab) error {
+	for name, c := range map[string]struct{ body, want string }{
+		"closed":  {"mkdir -p a/.git/hooks; echo x > a/.git/hooks/pre-push; chmod +x a/.git/hooks/pre-push; chmod 311 a/.git/hooks", "a/.git/hooks/..."},
+		"shut":    {"mkdir -p a/b; chmod 0 a", "a/..."},
+		"no look": {"mkdir -p a/b; chmod 600 a", "a/..."},
+		"link":    {"mkdir -p a/.git/hooks; echo x > a/x; chmod +x a/x; ln -s ../../x a/.git/hooks/pre-push", "a/.git/hooks/pre-push"},
+		"many":    {"mkdir m; cd m; i=0; while [ $i -lt 21000 ]; do : > $i; i=$((i+1)); done; cd ..; mkdir -p a/.git/hooks; echo x > a/.git/hooks/pre-push; chmod +x a/.git/hooks/pre-push", "a/.git/hooks/pre-push"},
+	} {
+		cwd := l.folder("left " + name)
+		r, err := l.run(shell(c.body).in(jobspec.Workspace, cwd))
+		for _, below := range []string{"/a", "/a/.git/hooks"} {
+			os.Chmod(cwd+below, 0o755) // for those who clean up
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", name, err)
+		}
+		if r.End.Outcome != record.OutcomeDenied || len(r.End.Denials) != 1 || !strings.HasPrefix(r.End.Denials[0].Target, filepath.Join(cwd, c.want)) {
+			return fmt.Errorf("%s: ended as %s, %+v", name, r.End.Outcome, r.End.Denials)
+		}
+	}
+	return growthHidden(l)
+}
+
+// growthHidden lets a job take more than it may in a folder that nobody can list.
+func growthHidden(l *Lab) error {
+	cwd := l.folder("grows")
+	j := shell("mkdir d; chmod 311 d; head -c 4M /dev/zero > d/f").in(jobspec.Workspace, cwd)
+	j.limits = func(x *jobspec.Limits) { x.WorkspaceGrowthBytes = 1 << 20 }
+	r, err := l.run(j)
+	os.Chmod(cwd+"/d", 0o755)
+	if err != nil {
+		return err
+	}
+	if len(r.End.Reasons) != 1 || r.End.Reasons[0].Code != jobspec.CodeLimitWorkspace || r.End.Outcome == record.OutcomeSucceeded {
+		return fmt.Errorf("grew as %s, %+v", r.End.Outcome, r.End.Reasons)
+	}
+	return nil
+}
