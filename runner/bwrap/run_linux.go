@@ -37,6 +37,7 @@ type run struct {
 	captures [2]*runner.Capture
 	watched  []watchedDir
 	helper   *supervise.Lent // nil once it was given back
+	untold   bool            // it may not have told everything
 	leaf     *cgroup.Leaf
 	exact    bool           // the kernel told how the payload ended
 	events   cgroup.Events  // when the tree was gone

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/supervise"
 )
@@ -98,14 +99,27 @@ func (r *run) watchSupervisor(gone, over <-chan struct{}) {
 	}
 }
 
-// endSupervisor gives it back when the tree is gone, and has heard everything then.
+// endSupervisor gives it back when the tree is gone, and has heard everything then,
+// or knows that it has not.
 func (r *run) endSupervisor() {
 	if r.helper == nil {
 		return
 	}
-	r.helper.Return()
+	r.untold = !r.helper.Return()
 	if r.watchDone != nil {
 		<-r.watchDone
 	}
 	r.helper = nil
+}
+
+// reportUntold is for a run whose last attempts nobody may have heard of: the
+// process that tells them ended, or was killed, before it had. It is no success.
+func (r *run) reportUntold(end *record.End) {
+	byItself := end.Outcome == record.OutcomeSucceeded || end.Outcome == record.OutcomeFailed
+	if !r.untold || !byItself {
+		return
+	}
+	end.Outcome = record.OutcomeKilled
+	end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeSbxProxyFailed, Target: supervisor,
+		Detail: "the process that tells what the job asked the kernel ended before it had told everything"})
 }

@@ -103,6 +103,7 @@ func (r *run) classify(end *record.End) {
 	r.reportGrowth(end)
 	r.reportResult(end)
 	r.reportEvents(end)
+	r.reportUntold(end)
 	r.connections.Into(end)
 	r.reportCreated(end)
 	r.reportLeft(end)

@@ -92,11 +92,12 @@ func serveRun(o order, fds []int) error {
 	if err != nil {
 		return err
 	}
-	if err := s.stop(); err != nil {
-		return err
+	stopped := s.stop()
+	if err := send(answer{Over: true, Last: stopped != nil}); err != nil || stopped != nil {
+		return errors.Join(stopped, err)
 	}
 	s.close()
-	return send(answer{Over: true})
+	return nil
 }
 
 func readConfig(fd int) (Config, error) {

@@ -26,11 +26,25 @@ const (
 	stopSteps = 500
 )
 
-// stop ends the workers of a run whose processes are gone. Where the kernel does
+// stop ends the workers of a run whose processes are gone, and everything is told
+// when it returns, even where the process can serve no other run. Where the kernel does
 // not say that (before Linux 6.11), a signal gets them out of their wait; between
 // 6.6 and 6.10 it does not either, since the runtime's handlers restart what they
 // interrupt. Then the process ends with its run.
 func (s *server) stop() error {
+	ended := s.endWorkers()
+	s.endNet()
+	s.attempts.end()
+	switch {
+	case !ended:
+		return errors.New("the workers do not end")
+	case len(s.local.slots) > 0:
+		return errors.New("a connect of the run does not end")
+	}
+	return nil
+}
+
+func (s *server) endWorkers() bool {
 	s.stopping.Store(true)
 	over := make(chan struct{})
 	go func() {
@@ -45,13 +59,11 @@ func (s *server) stop() error {
 		}
 		select {
 		case <-over:
-			s.endNet()
-			s.attempts.end()
-			return nil
+			return true
 		case <-time.After(stopTime / stopSteps):
 		}
 	}
-	return errors.New("the workers do not end")
+	return false
 }
 
 // close gives back what the run has opened.

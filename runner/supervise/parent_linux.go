@@ -34,7 +34,8 @@ type Helper struct {
 type session struct {
 	gone chan struct{} // closed when the child is gone or says no more, before the run was ended
 	over chan struct{} // closed when the child says no more of this run, for whatever reason
-	well bool          // the child ended the run as it was told; valid when over is closed
+	told bool          // all was told; valid when over is closed
+	well bool          // and the child can serve another run
 }
 
 // Start starts a supervisor. It waits for Take.
@@ -144,7 +145,7 @@ func (h *Helper) listen(s *session, told func(Event), used func(record.Connectio
 			close(s.gone)
 			return
 		case a.Over:
-			s.well = true
+			s.told, s.well = true, !a.Last
 			return
 		case a.Event != nil:
 			told(*a.Event)
@@ -166,24 +167,24 @@ func (h *Helper) Over() <-chan struct{} { return h.run.over }
 const finishTime = 2 * time.Second
 
 // Finish ends the run, whose tree must be gone, and waits until all was told. It
-// reports whether the child has dropped everything of the run and can serve
-// another one; a child that does not answer cannot.
-func (h *Helper) Finish() bool {
+// reports whether that was so, and whether the child has dropped everything of the
+// run and can serve another one.
+func (h *Helper) Finish() (told, again bool) {
 	if h.run == nil {
-		return !h.bad // it was given none
+		return true, !h.bad // it was given none
 	}
 	s := h.run
 	h.bad = true
 	h.conn.SetDeadline(time.Now().Add(finishTime)) // a socket can have one
 	if err := h.order(order{End: true}); err != nil {
-		return false
+		return false, false
 	}
 	<-s.over
 	h.conn.SetDeadline(time.Time{})
 	if s.well {
 		h.run, h.bad = nil, false
 	}
-	return s.well
+	return s.told, s.well
 }
 
 // End ends the child and waits until it is gone and all that it said was told.

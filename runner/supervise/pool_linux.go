@@ -69,15 +69,18 @@ func (p *Pool) take(a runner.Account) *Lent {
 	return nil
 }
 
-// Return ends the run, whose tree must be gone, and waits until all was told.
-// The supervisor must not be used any more.
+// Return ends the run, whose tree must be gone, and waits until all was told. It
+// reports whether that was so: a supervisor that somebody killed has maybe not
+// told everything. It must not be used any more.
 //
 // It is kept only where the next run of its account is of the same people: a
 // throw-away uid is anybody's next.
-func (l *Lent) Return() {
-	if !l.Finish() || l.account.Drop && throwaway.In(l.account.UID) || !l.pool.keep(l) {
+func (l *Lent) Return() bool {
+	told, again := l.Finish()
+	if !again || l.account.Drop && throwaway.In(l.account.UID) || !l.pool.keep(l) {
 		l.End()
 	}
+	return told
 }
 
 // keep reports whether an idle supervisor was put into the pool.

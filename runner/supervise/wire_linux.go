@@ -50,6 +50,7 @@ type order struct {
 
 // answer is what the child says: at first Ready or a problem, then Events and
 // connections that are Used as they come, and Over when the run was ended and all was told.
+// With Last it serves no other run.
 type answer struct {
 	Ready   bool               `json:"ready,omitempty"`
 	Problem problem            `json:"problem,omitempty"`
@@ -58,6 +59,7 @@ type answer struct {
 	Event   *Event             `json:"event,omitempty"`
 	Used    *record.Connection `json:"used,omitempty"`
 	Over    bool               `json:"over,omitempty"`
+	Last    bool               `json:"last,omitempty"`
 }
 
 // problem says why the child could not begin. The zero value is none.
