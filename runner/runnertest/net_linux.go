@@ -17,6 +17,7 @@ type Network struct {
 	private              []string // those of allow that policy and spec name as private
 	local                []string // paths of sockets
 	connections, bytes   int64
+	upstream             string // of the policy
 }
 
 func (n *Network) mode() jobspec.Net {
@@ -30,7 +31,7 @@ func (n *Network) grant() jobspec.NetGrant {
 	if n == nil {
 		return jobspec.NetGrant{}
 	}
-	return jobspec.NetGrant{Private: n.private}
+	return jobspec.NetGrant{Private: n.private, Upstream: n.upstream}
 }
 
 func (n *Network) into(s *jobspec.Spec) {
@@ -57,7 +58,7 @@ func (j Job) reaching(private ...string) Job {
 // NetCases are the cases about jobs with a network. A backend without a network
 // namespace has none of them.
 func NetCases() []Case {
-	return []Case{
+	return append(askedCases(), []Case{
 		{"curl reaches an allowed host by CONNECT, absolute form and SOCKS5", false, curlThroughProxy},
 		{"a host that is not allowed is denied with its rule", true, hostNotAllowed},
 		{"an empty list allows nothing", true, emptyList},
@@ -70,7 +71,7 @@ func NetCases() []Case {
 		{"a path that changes while it is judged leads to no other socket", true, movingPath},
 		{"an address that changes its family while it is judged leads to no other socket", true, movingFamily},
 		{"no attempt of the list of escapes gets past the proxy", false, attemptsBehind},
-	}
+	}...)
 }
 
 func curlThroughProxy(l *Lab) error {
