@@ -11,6 +11,7 @@ import (
 	"crypto/sha512"
 	"crypto/tls"
 	"crypto/x509"
+	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/pem"
 	"fmt"
@@ -30,25 +31,49 @@ import (
 // secure serves a handler over TLS as "localhost", and writes the certificate to
 // trust to the folder of a job.
 func (l *Lab) secure(folder string, h http.Handler) (s *httptest.Server, host string, trust map[string]string, err error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, "", nil, err
-	}
-	c := &x509.Certificate{SerialNumber: big.NewInt(1), DNSNames: []string{"localhost"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageDigitalSignature | x509.KeyUsageCertSign, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
-	der, err := x509.CreateCertificate(rand.Reader, c, c, &key.PublicKey, key)
+	root, own, err := certificates()
 	if err != nil {
 		return nil, "", nil, err
 	}
 	s = httptest.NewUnstartedServer(h)
-	s.TLS = &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+	s.TLS = &tls.Config{Certificates: []tls.Certificate{own}}
 	s.StartTLS()
-	ca := l.file(filepath.Join(folder, "ca.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})), 0o644)
+	ca := l.file(filepath.Join(folder, "ca.pem"), string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: root})), 0o644)
 	trust = map[string]string{}
 	for _, name := range []string{"GIT_SSL_CAINFO", "SSL_CERT_FILE", "PIP_CERT", "NODE_EXTRA_CA_CERTS", "npm_config_cafile"} {
 		trust[name] = ca
 	}
 	return s, "localhost" + s.URL[strings.LastIndex(s.URL, ":"):], trust, nil
+}
+
+// certificates makes that of an authority and, signed by it, one of "localhost":
+// some programs take none that is both.
+func certificates() (root []byte, own tls.Certificate, err error) {
+	of := func(c, parent *x509.Certificate, signer *ecdsa.PrivateKey) ([]byte, *ecdsa.PrivateKey, error) {
+		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+		if err != nil {
+			return nil, nil, err
+		}
+		c.NotBefore, c.NotAfter, c.BasicConstraintsValid = time.Now().Add(-time.Hour), time.Now().Add(time.Hour), true
+		if signer == nil {
+			signer = key
+		}
+		der, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
+		return der, key, err
+	}
+	ca := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "authority"}, IsCA: true, KeyUsage: x509.KeyUsageCertSign}
+	root, signer, err := of(ca, ca, nil)
+	if err != nil {
+		return nil, own, err
+	}
+	leaf := &x509.Certificate{SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "localhost"}, DNSNames: []string{"localhost"},
+		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth}}
+	parent, err := x509.ParseCertificate(root)
+	if err != nil {
+		return nil, own, err
+	}
+	der, key, err := of(leaf, parent, signer)
+	return root, tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}, err
 }
 
 // gitServer has a repository that only who knows the password may see, and a

@@ -25,7 +25,6 @@ type offer struct {
 	credentials []jobspec.Credential
 	values      map[string]string
 	reads       []string
-	result      string
 	after       func() error // looks at what the job left behind
 	stop        func()
 }
@@ -33,7 +32,7 @@ type offer struct {
 // offers are the servers by the name that heads of programs have for them.
 func offers() map[string]func(l *Lab, cwd string) (*offer, error) {
 	return map[string]func(*Lab, string) (*offer, error){
-		"git": gitServer, "pip": pipServer, "npm": npmServer, "go": goServer, "psql": psqlServer, "key": keyFile, "ring": ringFile,
+		"git": gitServer, "pip": pipServer, "npm": npmServer, "go": goServer, "psql": psqlServer, "key": keyFile, "ring": ringFile, "model": modelServer, "model-sudo": modelSudo,
 	}
 }
 
@@ -89,7 +88,7 @@ func (l *Lab) program(p programs.Program) error {
 
 func (o *offer) job(p programs.Program, cwd string) Job {
 	j := shell(p.Body).in(jobspec.Workspace, cwd)
-	j.env, j.git, j.credentials, j.values, j.read, j.result = o.env, o.git, o.credentials, o.values, o.reads, o.result
+	j.env, j.git, j.credentials, j.values, j.read = o.env, o.git, o.credentials, o.values, o.reads
 	j.limits = func(x *jobspec.Limits) {
 		x.TimeoutSeconds, x.TmpBytes, x.PIDs, x.OpenFiles, x.FileSizeBytes = 120, 1<<30, 512, 1024, 1<<30
 	}
