@@ -31,8 +31,14 @@ took() {
   printf -- '-- %s took %d s\n' "$1" $((now - lap))
   lap=$now
 }
+# show prints a command as one would type it, then runs it.
 show() {
-  printf '$ sbxcron %s\n' "$*"
+  shown=""
+  for arg in "$@"; do
+    case $arg in *[!a-zA-Z0-9_./:=,@%+-]* | "") arg="'$arg'" ;; esac # none of them has a quote in it
+    shown="$shown $arg"
+  done
+  printf '$ sbxcron%s\n' "$shown"
   "$sbx" --root "$root" "$@"
 }
 
@@ -108,7 +114,7 @@ done
 took "checking"
 
 say "5. the third job tried more than it may: why it could not"
-show explain nosy
+show explain "$run" | sed '/^decision/q'
 
 say "6. the auditor"
 show audit verify || [ $? = 3 ]

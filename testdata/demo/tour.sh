@@ -113,7 +113,7 @@ open
 echo '$ cp chain.db.before root/state/chain.db; sbxcron daemon &'
 lines=8 call sbxcron run report --wait
 lines=3 call sbxcron history report
-lines=6 call sbxcron status
+lines=8 call sbxcron status
 call sbxcron audit verify
 close
 unserve

@@ -171,7 +171,7 @@ func (a *App) printEnd(r *api.Run) {
 		a.line("reached: %s", connectionWords(c))
 	}
 	for _, d := range r.Denials {
-		a.line("stopped: %s %s, %s, %d times, first at %s%s", d.Code, d.Target, d.Certainty, d.Count, d.FirstAt, expectedMark(d))
+		a.line("stopped: %s %s, %s, %s, first at %s%s", d.Code, d.Target, d.Certainty, times(d.Count), d.FirstAt, expectedMark(d))
 		if remedy := d.Code.Remedy(); remedy != "" && !d.Expected {
 			a.line("         do: %s", remedy)
 		}
@@ -188,9 +188,16 @@ func connectionWords(c api.Connection) string {
 	case c.Upstream != "":
 		at = "by " + c.Upstream + ", which judged the address"
 	case c.Address == "":
-		return fmt.Sprintf("%s, %d times, %d bytes in, %d out", c.Host, c.Count, c.BytesIn, c.BytesOut)
+		return fmt.Sprintf("%s, %s, %d bytes in, %d out", c.Host, times(c.Count), c.BytesIn, c.BytesOut)
 	}
-	return fmt.Sprintf("%s:%d %s, %d times, %d bytes in, %d out, by %s", c.Host, c.Port, at, c.Count, c.BytesIn, c.BytesOut, c.Rule)
+	return fmt.Sprintf("%s:%d %s, %s, %d bytes in, %d out, by %s", c.Host, c.Port, at, times(c.Count), c.BytesIn, c.BytesOut, c.Rule)
+}
+
+func times(n int64) string {
+	if n == 1 {
+		return "once"
+	}
+	return fmt.Sprintf("%d times", n)
 }
 
 func orDash(s string) string {

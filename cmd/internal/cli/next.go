@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -94,14 +95,7 @@ func (a *App) printNext(next []api.Next) error {
 	}
 	t := a.UI.Table("JOB", "AT", "UTC", "NOTES")
 	for _, n := range next {
-		notes := ""
-		for i, note := range n.Notes {
-			if i > 0 {
-				notes += "; "
-			}
-			notes += note
-		}
-		t.Row(string(n.Job), n.At, n.UTC.UTC().Format(time.RFC3339), notes)
+		t.Row(string(n.Job), n.At, n.UTC.UTC().Format(time.RFC3339), strings.Join(n.Notes, "; "))
 	}
 	_, err := t.WriteTo(a.UI.Out)
 	return err

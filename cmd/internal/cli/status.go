@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -81,6 +82,6 @@ func (a *App) printStatus(st api.Status) {
 		a.field("running", r.Run+" of "+string(r.Job)+since)
 	}
 	for _, n := range st.Next {
-		a.field("next", n.At+"  "+string(n.Job))
+		a.field("next", strings.TrimRight(n.At+"  "+string(n.Job)+"  "+strings.Join(n.Notes, "; "), " "))
 	}
 }

@@ -32,7 +32,7 @@ func (e *Engine) Next(_ context.Context, q api.NextQuery) ([]api.Next, error) {
 		if err != nil {
 			return nil, err
 		}
-		return nextSlots(s, q), nil
+		return e.markHeld(nextSlots(s, q)), nil
 	}
 	all, _, err := e.shownJobs()
 	if err != nil {
@@ -47,7 +47,27 @@ func (e *Engine) Next(_ context.Context, q api.NextQuery) ([]api.Next, error) {
 	slices.SortFunc(out, func(a, b api.Next) int {
 		return cmp.Or(a.UTC.Compare(b.UTC), cmp.Compare(a.Job, b.Job))
 	})
-	return out[:min(len(out), q.Count)], nil
+	return e.markHeld(out[:min(len(out), q.Count)]), nil
+}
+
+// heldNote is what stands beside a slot that comes while its job is held.
+const heldNote = "held: it does not start until it is released"
+
+// markHeld notes which slots will not start as things are.
+func (e *Engine) markHeld(next []api.Next) []api.Next {
+	known := map[jobspec.Name]bool{}
+	for i := range next {
+		job := next[i].Job
+		held, asked := known[job]
+		if !asked {
+			held = e.isHeld(job)
+			known[job] = held
+		}
+		if held {
+			next[i].Notes = append(next[i].Notes, heldNote)
+		}
+	}
+	return next
 }
 
 func nextSlots(s shown, q api.NextQuery) []api.Next {
