@@ -243,6 +243,7 @@ const (
 	CodeLimitFsize         Code = "limit_fsize"
 	CodeLimitCPU           Code = "limit_cpu"
 	CodeLimitWorkspace     Code = "limit_workspace"
+	CodeLimitTmp           Code = "limit_tmp"
 	CodeLimitConnections   Code = "limit_connections"
 	CodeLimitNetBytes      Code = "limit_net_bytes"
 )

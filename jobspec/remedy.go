@@ -209,6 +209,7 @@ var codeFacts = map[Code]codeFact{
 	CodeLimitFsize:         {ClassDenied, "let the job write smaller files, or raise limits.file_size"},
 	CodeLimitCPU:           {ClassDenied, "let the job compute less, or raise limits.cpus"},
 	CodeLimitWorkspace:     {ClassDenied, "let the job write less, or raise limits.workspace_growth; what it wrote is still there"},
+	CodeLimitTmp:           {ClassDenied, "let the job put less into its private places (/tmp, its home, /dev/shm, the folder of tier scratch), or raise limits.tmp"},
 	CodeLimitConnections:   {ClassDenied, "let the job connect less often, or raise limits.connections"},
 	CodeLimitNetBytes:      {ClassDenied, "let the job transfer less, or raise limits.bytes"},
 

@@ -112,7 +112,11 @@ func (r *run) watchLimits() {
 			return
 		case <-time.After(pause):
 		}
-		if why := exceeded(r.leaf.Events()); why != "" {
+		why := exceeded(r.leaf.Events())
+		if why == "" && r.full(time.Now()) {
+			why = jobspec.CodeLimitTmp
+		}
+		if why != "" {
 			r.Kill(why)
 			return
 		}

@@ -153,6 +153,9 @@ func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) erro
 	if err := r.measureLeaf(initPID); err != nil {
 		return err
 	}
+	if err := r.openPrivate(initPID); err != nil {
+		return err
+	}
 	r.channel.Unlink()
 	if r.payload < 0 {
 		if _, r.payload, err = onlyChild(initPID); err != nil {
@@ -162,6 +165,9 @@ func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) erro
 	r.began = time.Now()
 	if err := r.measureBefore(); err != nil {
 		return err
+	}
+	if err := r.leaf.Throttle(); err != nil { // here and not at Release, which nothing shall delay
+		return refusal(jobspec.CodeSbxResource, "limits.cpus", "%v", err)
 	}
 	return errors.Join(ctx.Err(), r.pipes.status.SetReadDeadline(time.Time{}), r.pipes.json.SetReadDeadline(time.Time{}))
 }

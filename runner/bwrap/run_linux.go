@@ -43,6 +43,7 @@ type run struct {
 	events   cgroup.Events  // when the tree was gone
 	watchers sync.WaitGroup // of limits, until the tree is gone
 	began    time.Time      // before anything of the job could run
+	private  []*private     // places of the job that can be full
 	grows    bool           // limits.workspace_growth is watched
 	before   int64          // what the writable folders took when the run began
 	grown    atomic.Int64   // how much more it was at the last count
@@ -133,6 +134,9 @@ func (r *run) release() {
 	r.channel.Close()
 	closeAll(r.result)
 	r.secrets.Clear()
+	for _, p := range r.private {
+		p.dir.Close()
+	}
 	for _, w := range r.watched {
 		w.dir.Close()
 	}

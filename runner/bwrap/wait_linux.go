@@ -86,6 +86,8 @@ func (r *run) classify(end *record.End) {
 	case r.why == jobspec.CodeSbxProxyFailed:
 		end.Outcome = record.OutcomeKilled
 		end.Reasons = append(end.Reasons, record.Reason{Code: r.why, Target: supervisor, Detail: "the process that answers what the job asks the kernel ended"})
+	case r.why == jobspec.CodeLimitTmp:
+		end.Outcome = record.OutcomeKilled // reportPrivate names the place
 	case r.why != "":
 		end.Outcome = record.OutcomeKilled
 		end.Reasons = append(end.Reasons, r.limitReason(r.why))
@@ -100,6 +102,7 @@ func (r *run) classify(end *record.End) {
 	default:
 		end.Outcome = record.OutcomeFailed
 	}
+	r.reportPrivate(end)
 	r.reportGrowth(end)
 	r.reportResult(end)
 	r.reportEvents(end)

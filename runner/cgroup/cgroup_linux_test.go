@@ -120,16 +120,21 @@ func TestForksBeyondTheBoundAreRefusedAndCounted(t *testing.T) {
 	}
 }
 
-func TestCPUTimeIsHeld(t *testing.T) {
+func TestCPUTimeIsHeldFromThrottleOn(t *testing.T) {
 	tree := held(t, func(h Held) bool { return h.CPU })
-	l := leaf(t, tree, "r-1", Want{CPUPercent: 20})
-	begin := time.Now()
-	if text, err := in(t, l, "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"); err != nil {
-		t.Fatal(text, err)
-	}
-	took, e := time.Since(begin), l.Events()
-	if e.Throttled == 0 { // how long depends on who else wants the processor
-		t.Errorf("not throttled in %s", took)
+	for name, throttled := range map[string]bool{"r-1": false, "r-2": true} {
+		l := leaf(t, tree, name, Want{CPUPercent: 10})
+		if throttled {
+			if err := l.Throttle(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if text, err := in(t, l, "i=0; while [ $i -lt 100000 ]; do i=$((i+1)); done"); err != nil {
+			t.Fatal(text, err)
+		}
+		if e := l.Events(); e.Throttled > 0 != throttled { // how long depends on who else wants the processor
+			t.Errorf("%s waited for its share: %+v, want %t", name, e, throttled)
+		}
 	}
 }
 

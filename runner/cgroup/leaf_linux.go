@@ -20,12 +20,13 @@ type Leaf struct {
 	places []*place
 	dirs   []string // one for each place
 	v2     *os.File // of the version 2 leaf until it was used, nil where there is none
+	want   Want
 
 	started bool
 }
 
-// Leaf makes the group of a run and sets its bounds. The name is a run's id: a
-// single file name.
+// Leaf makes the group of a run and sets its bounds, but for its share of CPU:
+// see Throttle. The name is a run's id: a single file name.
 func (t *Tree) Leaf(name string, w Want) (*Leaf, error) {
 	if name == "" || name[0] == '.' || strings.ContainsAny(name, "/\x00\n") {
 		return nil, fmt.Errorf("make cgroup: %q is no name of a run", name)
@@ -43,16 +44,16 @@ func (t *Tree) Leaf(name string, w Want) (*Leaf, error) {
 const mostAttempts = 100
 
 func (t *Tree) make(name string, w Want) (*Leaf, error) {
-	l := &Leaf{}
+	l := &Leaf{want: w}
 	for _, p := range t.places {
-		if err := l.add(p, name, w); err != nil {
+		if err := l.add(p, name); err != nil {
 			return nil, errors.Join(fmt.Errorf("make cgroup of %s: %w", name, err), l.Remove())
 		}
 	}
 	return l, nil
 }
 
-func (l *Leaf) add(p *place, name string, w Want) error {
+func (l *Leaf) add(p *place, name string) error {
 	dir := filepath.Join(p.dir, name)
 	err := os.Mkdir(dir, 0o755)
 	if errors.Is(err, fs.ErrNotExist) { // somebody took the folder away
@@ -64,7 +65,7 @@ func (l *Leaf) add(p *place, name string, w Want) error {
 		return err
 	}
 	l.places, l.dirs = append(l.places, p), append(l.dirs, dir)
-	for _, k := range p.knobs(w) {
+	for _, k := range p.knobs(l.want) {
 		if err := k.set(dir); err != nil {
 			return err
 		}
@@ -101,6 +102,23 @@ func (l *Leaf) Start(attr *syscall.SysProcAttr, start func() error) error {
 		err = start()
 	}
 	return errors.Join(err, l.leave())
+}
+
+// Throttle gives the leaf its share of CPU and no more. It is called when
+// everything is built: with a share of a few percent, building a sandbox would
+// take seconds, and what the job may compute says nothing of that.
+func (l *Leaf) Throttle() error {
+	if l == nil {
+		return nil
+	}
+	for i, p := range l.places {
+		for _, k := range p.share(l.want) {
+			if err := k.set(l.dirs[i]); err != nil {
+				return fmt.Errorf("give a cgroup its share of CPU: %w", err)
+			}
+		}
+	}
+	return nil
 }
 
 func (l *Leaf) hasV2() bool {

@@ -104,7 +104,7 @@ type knob struct {
 	optional    bool // some kernels are built or booted without it
 }
 
-// knobs are the files that bound a leaf in this hierarchy.
+// knobs are the files that bound a leaf in this hierarchy from its begin.
 func (p *place) knobs(w Want) []knob {
 	var all []knob
 	if p.held.Memory && w.MemoryBytes > 0 {
@@ -120,15 +120,19 @@ func (p *place) knobs(w Want) []knob {
 	if p.held.PIDs && w.PIDs > 0 {
 		all = append(all, knob{"pids.max", fmt.Sprint(w.PIDs), false})
 	}
-	if p.held.CPU && w.CPUPercent > 0 {
-		quota := w.CPUPercent * period / 100
-		if p.v2 {
-			all = append(all, knob{"cpu.max", fmt.Sprintf("%d %d", quota, period), false})
-		} else {
-			all = append(all, knob{"cpu.cfs_period_us", fmt.Sprint(period), false}, knob{"cpu.cfs_quota_us", fmt.Sprint(quota), false})
-		}
-	}
 	return all
+}
+
+// share are the files that bound a leaf's use of the processors.
+func (p *place) share(w Want) []knob {
+	if !p.held.CPU || w.CPUPercent <= 0 {
+		return nil
+	}
+	quota := w.CPUPercent * period / 100
+	if p.v2 {
+		return []knob{{"cpu.max", fmt.Sprintf("%d %d", quota, period), false}}
+	}
+	return []knob{{"cpu.cfs_period_us", fmt.Sprint(period), false}, {"cpu.cfs_quota_us", fmt.Sprint(quota), false}}
 }
 
 // period is what a CPU quota counts in, in microseconds: the kernel's default.

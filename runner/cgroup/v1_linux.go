@@ -68,6 +68,9 @@ func (p *place) try() error {
 	} else {
 		err = onThread(func() error { return l.Start(&syscall.SysProcAttr{}, func() error { return nil }) })
 	}
+	if err == nil {
+		err = l.Throttle()
+	}
 	if rerr := l.Remove(); err == nil {
 		err = rerr
 	}

@@ -25,7 +25,9 @@ func limitCases() []Case {
 		{"a fork bomb ends with the code of that", false, forkBomb},
 		{"a flood of output ends, and is not read for ever", false, outputFlood},
 		{"a bomb of files in a tmpfs is the job's memory", false, fileBomb},
-		{"a full private place is the job's trouble alone", false, tmpFill},
+		{"a full private place ends its job with the code of that", false, tmpFill},
+		{"a private place that was full for a moment ends nothing", false, tmpFullOnce},
+		{"a job that ends with a private place full is no success", false, tmpFullAtEnd},
 		{"the least limits are enough for the least job", false, leastLimits},
 		{"files of a workspace are counted", false, workspaceFill},
 		{"growth is found in a job that was faster than the watcher", false, quickFill},
@@ -161,21 +163,51 @@ func (l *Lab) facts() (record.Facts, error) {
 }
 
 func tmpFill(l *Lab) error {
-	r, err := l.beside(shell("for d in /tmp /dev/shm $HOME .; do head -c 100M /dev/zero > $d/x && exit 9; done; df -k /tmp | tail -1; exit 3"))
+	r, err := l.beside(shell("head -c 100M /dev/zero > /tmp/x && exit 9; df -k /tmp | tail -1; sleep 20; echo late"))
 	if err != nil {
 		return err
 	}
-	if !r.End.Exited || r.End.ExitCode != 3 || !strings.Contains(r.Out, "100%") {
+	if r.End.Outcome != record.OutcomeKilled || !strings.Contains(r.Out, "100%") || strings.Contains(r.Out, "late") {
 		return fmt.Errorf("ended as %+v: %s%s", r.End, r.Out, r.Err)
 	}
-	return nil
+	return wantText("full places", strings.Join(fullPlaces(r), " "), "/tmp")
+}
+
+// fullPlaces lists the places that a record calls full.
+func fullPlaces(r Result) []string {
+	var all []string
+	for _, why := range r.End.Reasons {
+		if why.Code == jobspec.CodeLimitTmp && strings.Contains(why.Detail, "16777216 bytes") {
+			all = append(all, why.Target)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// tmpFullOnce makes room again, as a program does that has a cache.
+func tmpFullOnce(l *Lab) error {
+	j := shell("head -c 100M /dev/zero > /tmp/x 2>/dev/null; : > /tmp/x; sleep 1; echo done")
+	out, err := l.succeed(j)
+	return errors.Join(err, wantText("output", out, "done\n"))
+}
+
+func tmpFullAtEnd(l *Lab) error {
+	r, err := l.run(shell("for d in /tmp /dev/shm $HOME .; do head -c 100M /dev/zero > $d/x 2>/dev/null & done; wait; exit 0"))
+	if err != nil {
+		return err
+	}
+	if r.End.Outcome == record.OutcomeSucceeded {
+		return fmt.Errorf("ended as %+v", r.End)
+	}
+	return wantText("full places", strings.Join(fullPlaces(r), " "), "/dev/shm "+runner.HomePath+" "+runner.ScratchDir+" /tmp")
 }
 
 func leastLimits(l *Lab) error {
 	for range 5 {
 		j := command("/bin/true")
 		j.weaker = []string{jobspec.WeakerSoftLimits}
-		j.limits = func(x *jobspec.Limits) { x.PIDs, x.MemoryBytes, x.CPUPercent = 1, 4<<20, 20 }
+		j.limits = func(x *jobspec.Limits) { x.PIDs, x.MemoryBytes, x.CPUPercent = 1, 4<<20, 2 }
 		if _, err := l.succeed(j); err != nil {
 			return err
 		}

@@ -67,7 +67,8 @@ func needs() map[string]string {
 			"a credential is in no process and no file outside of its sandbox",
 			"a job without the credential does not see it",
 			"git's store and ssh's key are credentials in HOME",
-			"a full private place is the job's trouble alone",
+			"a full private place ends its job with the code of that",
+			"a job that ends with a private place full is no success",
 			"limits at their default run anywhere, and the record says how they are held",
 		},
 		"listener": {

@@ -188,6 +188,7 @@ func privatePlaces(l *Lab) error {
 	out, err := l.succeed(shell(`ls -A /tmp /home/job /dev/shm /scratch | grep -v : | grep .
 for d in /tmp /home/job /dev/shm /scratch; do echo x > $d/new || echo no $d; done
 head -c 20000000 /dev/zero > /tmp/big 2>/dev/null && echo unbounded
+rm /tmp/big
 ls / >/dev/null || echo root is not listed
 true`))
 	if err != nil {

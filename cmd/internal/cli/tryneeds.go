@@ -46,6 +46,8 @@ func limitOf(c jobspec.Code) string {
 		return "memory_bytes"
 	case jobspec.CodeLimitCPU:
 		return "cpu_percent"
+	case jobspec.CodeLimitTmp:
+		return "tmp_bytes"
 	case jobspec.CodeLimitWorkspace:
 		return "workspace_growth_bytes"
 	}
