@@ -43,11 +43,34 @@ func (b *Backend) openGuards(p *runner.Blueprint) ([]guarded, error) {
 			}
 		}
 	})
-	if err = errors.Join(err, failed); err != nil {
+	if err = errors.Join(err, failed); err == nil {
+		err = secondNames(p, all)
+	}
+	if err != nil {
 		closeGuards(all)
 		return nil, err
 	}
 	return all, nil
+}
+
+// secondNames refuses protected folders that the job can change by other names.
+// It may take a while in a large folder, so the thread that starts sandboxes is
+// not kept with it.
+func secondNames(p *runner.Blueprint, guards []guarded) error {
+	var writable []protect.Folder
+	var held []*os.File
+	for _, g := range p.Guard {
+		writable = append(writable, protect.Folder{Path: g.Host, Dir: p.Pins.File(g.Pin)})
+	}
+	for _, g := range guards {
+		if !g.write {
+			held = append(held, g.file)
+		}
+	}
+	if len(held) == 0 {
+		return nil
+	}
+	return asAccount(p.Account, func() error { return protect.SecondNames(writable, held) })
 }
 
 // guardGit opens the .git that a job may commit to. A file there names a folder

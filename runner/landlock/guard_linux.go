@@ -55,17 +55,18 @@ func (l *local) guard(g runner.Guard) error {
 // protectedIn lists the protected names that exist.
 func protectedIn(dir *os.File, g runner.Guard) ([]string, error) {
 	var found []string
+	var files []*os.File
 	for _, name := range g.Protect() {
 		f, err := protect.Open(dir, name, g.Host+"/"+name)
 		if err != nil {
 			return nil, err
 		}
 		if f != nil {
-			f.Close()
-			found = append(found, name)
+			defer f.Close()
+			found, files = append(found, name), append(files, f)
 		}
 	}
-	return found, nil
+	return found, protect.SecondNames([]protect.Folder{{Path: g.Host, Dir: dir}}, files)
 }
 
 func list(dir *os.File) ([]string, error) {

@@ -19,6 +19,7 @@ func escapeCases() []Case {
 		{"F01 to F35, P11 to P25, N27 known ways out are shut", true, knownWays},
 		{"F14 a descriptor that the service leaked stays out", false, leakedDescriptor},
 		{"F22 a protected file with a second name is refused", true, hardLinked},
+		{"F22 a hook with a second name that the job can write is refused", true, linkedHook},
 		{"F25 a cwd that became a link is not followed", true, swappedCwd},
 		{"F28 every private place is bounded", true, privateBounds},
 		{"P01 a set-id program gains nothing", false, setIDProgram},
@@ -111,6 +112,39 @@ func hardLinked(l *Lab) error {
 		return err
 	}
 	return unchanged(cwd+"/.envrc", "export A=1\n", cwd, 2)
+}
+
+// linkedHook has a hook that the job finds by another name too, and then one whose
+// second name lies elsewhere, which is none of the job's.
+func linkedHook(l *Lab) error {
+	cwd := l.folder("ws")
+	for _, dir := range []string{".git", ".git/hooks", ".git/objects", "sub"} {
+		l.folder("ws/" + dir)
+	}
+	hook := l.file(cwd+"/.git/hooks/pre-push", "#!/bin/sh\n", 0o755)
+	object := l.file(cwd+"/.git/objects/aa", "x", 0o444)
+	must(os.Link(object, cwd+"/object")) // as a clone of the same machine has them
+	must(os.Link(hook, l.Dir+"/elsewhere"))
+	j := shell("test -e .git/hooks/pre-push && echo ran; test -e sub/alias && echo evil >> sub/alias; true").in(jobspec.Workspace, cwd)
+	out, err := l.succeed(j)
+	if err = errors.Join(err, wantText("output", out, "ran\n")); err != nil {
+		return err
+	}
+	must(os.Link(hook, cwd+"/sub/alias"))
+	r, err := l.run(j)
+	switch {
+	case err == nil:
+		return fmt.Errorf("it ran: %s %q", r.End.Outcome, r.Out)
+	case !refused(err) || !strings.Contains(err.Error(), string(jobspec.CodeFsDeniedProtected)) || !strings.Contains(err.Error(), "sub/alias"):
+		return err
+	}
+	must(os.Chmod(cwd+"/sub", 0o300)) // the job still reaches what it has closed
+	defer os.Chmod(cwd+"/sub", 0o755) // or nobody can remove it
+	if r, err := l.run(j); err == nil {
+		return fmt.Errorf("it ran with a closed folder: %s %q", r.End.Outcome, r.Out)
+	}
+	text, err := os.ReadFile(hook)
+	return errors.Join(err, wantText("the hook", string(text), "#!/bin/sh\n"))
 }
 
 // swappedCwd exchanges the cwd after it was opened and before it is mounted.

@@ -68,6 +68,7 @@ func needs() map[string]string {
 			"a job without the credential does not see it",
 			"git's store and ssh's key are credentials in HOME",
 			"a full private place ends its job with the code of that",
+			"a private place that was full for a moment ends nothing",
 			"a job that ends with a private place full is no success",
 			"limits at their default run anywhere, and the record says how they are held",
 		},
