@@ -37,8 +37,10 @@ type probeResult struct {
 }
 
 // Probe runs a canary through the very road that jobs take. The answer is kept
-// for a while for the same kernel, boot and program.
+// for a while for the same kernel, boot and program, and is for all jobs: one that
+// is held or removed while it asks must not make it a no.
 func (b *Backend) Probe(ctx context.Context) jobspec.Sandbox {
+	ctx = context.WithoutCancel(ctx)
 	prog, err := b.program()
 	if err != nil {
 		return b.unusable(err, jobspec.Sandbox{Backend: Name})
@@ -85,20 +87,39 @@ func (b *Backend) try(ctx context.Context, prog *program, said jobspec.Sandbox) 
 		without(jobspec.WeakerLandlockMissing, "landlock", c)
 		return said, b.canary(ctx, m, said.Needs...)
 	}
-	err = b.canary(ctx, m)
+	nested := m
+	nested.NoFreshProc = true
+	weaker, err := needsWeaker(func() error { return b.canary(ctx, m) }, func() error {
+		if old := b.tooOld(prog, said.Version); old != nil {
+			return old
+		}
+		return b.canary(ctx, nested, jobspec.WeakerNestedSandbox)
+	})
+	if weaker {
+		without(jobspec.WeakerNestedSandbox, runner.FreshProc, cause.NoProc(cause.Read()))
+	}
+	return said, err
+}
+
+// needsWeaker reports whether the machine lacks what the weaker canary does
+// without. The whole one must fail before it and after it: a job that uses up what
+// a canary needs can make one fail, and must not bring others into a weaker sandbox.
+func needsWeaker(whole, weaker func() error) (bool, error) {
+	err := whole()
 	var no *runner.Refusal
 	if !errors.As(err, &no) || no.Reason != jobspec.CodeSbxSetupFailed {
-		return said, err
+		return false, err
 	}
-	if old := b.tooOld(prog, said.Version); old != nil {
-		return said, old
+	if other := weaker(); other != nil {
+		if old, ok := errors.AsType[*problem](other); ok && old.lasting {
+			return false, old
+		}
+		return false, err
 	}
-	m.NoFreshProc = true
-	if b.canary(ctx, m, jobspec.WeakerNestedSandbox) != nil {
-		return said, err
+	if again := whole(); again == nil || !errors.As(again, &no) || no.Reason != jobspec.CodeSbxSetupFailed {
+		return false, again
 	}
-	without(jobspec.WeakerNestedSandbox, runner.FreshProc, cause.NoProc(cause.Read()))
-	return said, nil
+	return true, nil
 }
 
 // unusable writes an error into the answer.

@@ -32,8 +32,10 @@ type probeResult struct {
 	said jobspec.Sandbox
 }
 
-// Probe runs a canary through the very road that jobs take.
+// Probe runs a canary through the very road that jobs take. The answer is for all
+// jobs: one that is held or removed while it asks must not make it a no.
 func (b *Backend) Probe(ctx context.Context) jobspec.Sandbox {
+	ctx = context.WithoutCancel(ctx)
 	facts := cause.Read()
 	b.mu.Lock()
 	last := b.probed
