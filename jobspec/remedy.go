@@ -193,7 +193,7 @@ var codeFacts = map[Code]codeFact{
 
 	CodeNetDeniedDomain:    {ClassDenied, "add the host to net.allow, or expect the denial"},
 	CodeNetDeniedPort:      {ClassDenied, "add the host with this port to net.allow"},
-	CodeNetDeniedDirect:    {ClassDenied, "let the program use the proxy that its environment names"},
+	CodeNetDeniedDirect:    {ClassDenied, "with net proxy let the program use the proxy that its environment names; without it the job has no network: ask for one with net.mode and net.allow, or expect the denial"},
 	CodeNetDeniedLocal:     {ClassDenied, "name the private host in policy.toml and in net.allow"},
 	CodeNetDeniedRedirect:  {ClassDenied, "add the host that the redirect leads to"},
 	CodeFsDeniedWrite:      {ClassDenied, "write below the cwd, or add the path to fs.write"},
