@@ -84,8 +84,8 @@ func New(c Config, o Options) (*Server, error) {
 	return s, nil
 }
 
-// Serve accepts clients of the proxy until Close. Its error is what the listener
-// says, nil after Close.
+// Serve accepts clients of the proxy until Close, and closes the listener. Its error
+// is what the listener says, nil after Close.
 func (s *Server) Serve(l net.Listener) error { return s.accept(l, s.serveClient) }
 
 // ServeForward accepts clients of entry i of net.forward until Close.
@@ -99,6 +99,7 @@ func (s *Server) ServeForward(l net.Listener, i int) error {
 func (s *Server) accept(l net.Listener, serve func(net.Conn)) error {
 	undo := context.AfterFunc(s.ctx, func() { l.Close() })
 	defer undo()
+	defer l.Close()
 	for {
 		select {
 		case s.slots <- struct{}{}:

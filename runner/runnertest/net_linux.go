@@ -70,6 +70,7 @@ func NetCases() []Case {
 		{"other sockets stay closed to a run that names one", true, otherSockets},
 		{"a path that changes while it is judged leads to no other socket", true, movingPath},
 		{"an address that changes its family while it is judged leads to no other socket", true, movingFamily},
+		{"a connect that waits ends with its run", true, waitingConnect},
 		{"no attempt of the list of escapes gets past the proxy", false, attemptsBehind},
 	}...)
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 )
@@ -168,7 +170,7 @@ func notReached(s net.Listener) error {
 	must(s.(*net.UnixListener).SetDeadline(time.Now().Add(100 * time.Millisecond)))
 	if c, err := s.Accept(); err == nil {
 		c.Close()
-		return fmt.Errorf("the other socket was reached")
+		return fmt.Errorf("%s was reached", s.Addr())
 	}
 	return nil
 }
@@ -224,6 +226,64 @@ func movingPath(l *Lab) error {
 		return fmt.Errorf("ended as %s, %v, %v: %s%s", r.End.Outcome, r.End.Reasons, r.End.Denials, r.Out, r.Err)
 	}
 	return notReached(closed)
+}
+
+// waits leaves a connect behind that nobody has answered when it ends.
+const waits = `
+import os, socket, sys, threading, time
+first, second = socket.socket(socket.AF_UNIX), socket.socket(socket.AF_UNIX)
+first.connect(sys.argv[1])
+threading.Thread(target=lambda: second.connect(sys.argv[1])).start()
+time.sleep(0.3)
+os._exit(0)
+`
+
+// waitingConnect has a service whose queue takes one connection: the second one
+// waits for room in it.
+func waitingConnect(l *Lab) error {
+	if _, err := tool("python3"); err != nil {
+		return err
+	}
+	path := l.folder("service") + "/full.sock"
+	s, err := shortQueue(path)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	l.openToAll(path)
+	j := l.python(waits)
+	j.argv = append(j.argv, path)
+	j.net = &Network{local: []string{path}}
+	r, err := l.run(j)
+	if err != nil {
+		return err
+	}
+	if r.End.Outcome != record.OutcomeSucceeded {
+		return fmt.Errorf("ended as %s, %v, %v: %s%s", r.End.Outcome, r.End.Reasons, r.End.Denials, r.Out, r.Err)
+	}
+	first, err := s.Accept()
+	if err != nil {
+		return err
+	}
+	first.Close()
+	return notReached(s)
+}
+
+// shortQueue is a local socket of the host with room for one who waits.
+func shortQueue(path string) (net.Listener, error) {
+	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, err
+	}
+	f := os.NewFile(uintptr(fd), path)
+	defer f.Close()
+	if err := unix.Bind(fd, &unix.SockaddrUnix{Name: path}); err != nil {
+		return nil, err
+	}
+	if err := unix.Listen(fd, 0); err != nil {
+		return nil, err
+	}
+	return net.FileListener(f)
 }
 
 // openToAll lets the job's account connect to a socket of the test.

@@ -47,9 +47,10 @@ type server struct {
 	counting atomic.Bool // the stub has measured; what comes is the job's
 	attempts tally
 
-	net   *egress.Server // nil without a network
-	ports []uint16
-	local localSockets
+	net     *egress.Server // nil without a network
+	serving sync.WaitGroup // its listeners
+	ports   []uint16
+	local   localSockets
 
 	stopping atomic.Bool
 	working  sync.WaitGroup

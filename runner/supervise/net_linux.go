@@ -40,11 +40,11 @@ func (s *server) beginNet(cfg Config, pidfd int) error {
 		if i > 0 {
 			serve = func(l net.Listener) error { return s.net.ServeForward(l, i-1) }
 		}
-		go func() {
+		s.serving.Go(func() {
 			if err := serve(l); err != nil {
 				s.fail(fmt.Errorf("serve port %d: %w", cfg.Ports[i], err))
 			}
-		}()
+		})
 	}
 	return nil
 }
@@ -61,6 +61,7 @@ func (s *server) fail(err error) {
 func (s *server) endNet() {
 	if s.net != nil {
 		s.net.Close()
+		s.serving.Wait()
 	}
 }
 

@@ -134,7 +134,7 @@ func (s *server) connectLater(id uint64, connect func() unix.Errno, fds ...int) 
 		closeAll(fds)
 		return refuse(unix.EAGAIN) // as the kernel says where a queue is full
 	}
-	go func() {
+	go func() { // stop ends the process where this goes on
 		errno := connect()
 		closeAll(fds)
 		s.send(response{id: id, err: -int32(errno)})
