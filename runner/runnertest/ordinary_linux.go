@@ -2,6 +2,7 @@ package runnertest
 
 import (
 	"fmt"
+	"runtime"
 
 	"github.com/sbxcron/sbxcron/jobspec/record"
 )
@@ -55,7 +56,11 @@ with multiprocessing.Pool(2) as p: print(p.map(len, ['a', 'bb']))
 
 func ordinaryPrograms(l *Lab) error {
 	found := 0
-	for _, p := range ordinary() {
+	programs := ordinary()
+	if runtime.GOARCH == "amd64" { // elsewhere no library but that of C is told apart
+		programs = append(programs, struct{ tool, body string }{"python3", "python3 -c 'import uuid; uuid.uuid1()'"})
+	}
+	for _, p := range programs {
 		if _, err := tool(p.tool); err != nil {
 			continue
 		}

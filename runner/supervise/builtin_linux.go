@@ -18,7 +18,7 @@ import (
 type builtin struct {
 	rule  string    // as records have it
 	args  [3]uint64 // of socket: family, kind with its flags, protocol; of an open: its flags
-	by    string    // the program that makes it, or byLibrary, "" for any
+	by    string    // the program or, as lib*.so.*, the library that makes it, "" for any
 	why   string
 	shown string // a command that shows it
 }
@@ -26,8 +26,11 @@ type builtin struct {
 // byLibrary stands for the system's C library, in whatever program.
 const byLibrary = "libc.so.6"
 
-// builtinSockets are sockets that the C library wants by itself. The same call
-// from any other code is no entry of the table.
+// byUUID makes ids. It has no other use for a network.
+const byUUID = "libuuid.so.1"
+
+// builtinSockets are sockets that libraries of the system want by themselves. The
+// same call from any other code is no entry of the table.
 var builtinSockets = []builtin{
 	{"builtin:nscd", [3]uint64{unix.AF_UNIX, unix.SOCK_STREAM | unix.SOCK_CLOEXEC | unix.SOCK_NONBLOCK, 0}, byLibrary,
 		"looking up an account or a host asks the name service's cache first", "ls -l"},
@@ -35,6 +38,8 @@ var builtinSockets = []builtin{
 		"looking up a host asks for the machine's own addresses first, and many programs list them", "getent ahosts localhost"},
 	{"builtin:syslog", [3]uint64{unix.AF_UNIX, unix.SOCK_DGRAM | unix.SOCK_CLOEXEC, 0}, byLibrary,
 		"syslog(3) connects before it knows whether anybody listens", "python3 -c 'import syslog; syslog.syslog(\"x\")'"},
+	{"builtin:uuid", [3]uint64{unix.AF_UNIX, unix.SOCK_STREAM, 0}, byUUID, "making an id asks the keeper of ids first", "python3 -c 'import uuid; uuid.uuid1()'"},
+	{"builtin:uuid", [3]uint64{unix.AF_INET, unix.SOCK_DGRAM, 0}, byUUID, "an id has the number of a network card, read through a socket that sends nothing", "python3 -c 'import uuid; uuid.uuid1()'"},
 	{"builtin:logger", [3]uint64{unix.AF_UNIX, unix.SOCK_DGRAM, 0}, "logger", "scripts leave notes with it; it does what syslog(3) does", "logger x"},
 	{"builtin:logger", [3]uint64{unix.AF_UNIX, unix.SOCK_STREAM, 0}, "logger", "it tries both kinds of socket", "logger x"},
 }
@@ -64,30 +69,27 @@ func expectedBy(table []builtin, e Event, n *notification, args [3]uint64) Event
 // madeBy reports whether a call was made by a program or library. A job can forge
 // it, and changes by that the label of what was refused, nothing else.
 func (n *notification) madeBy(who string) bool {
-	switch who {
-	case "":
+	if who == "" {
 		return true
-	case byLibrary:
-		return n.byLibrary()
+	}
+	if strings.HasPrefix(who, "lib") {
+		return n.byLibrary(who)
 	}
 	var buf [unix.PathMax]byte
 	l, err := unix.Readlink(procPath(int(n.pid), "exe"), buf[:])
 	return err == nil && path.Base(string(buf[:l])) == who
 }
 
-// byLibrary reports whether the C library itself made a call: the call stands in
-// it, and so does what the call returns to. On arm64 that is kept in a register
-// which nobody can read here, and the first must do.
-func (n *notification) byLibrary() bool {
-	places := []uint64{n.ip}
-	if runtime.GOARCH == "amd64" {
-		back, err := returnAddress(int(n.pid))
-		if err != nil {
-			return false
-		}
-		places = append(places, back)
+// byLibrary reports whether a library of the system made a call: the call stands in
+// the C library, and what it returns to stands in the one that made it. On arm64 the
+// latter is kept in a register which nobody can read here: for the C library the
+// first must do there, and no other is told apart.
+func (n *notification) byLibrary(name string) bool {
+	if runtime.GOARCH != "amd64" {
+		return name == byLibrary && inLibraries(int(n.pid), map[uint64]string{n.ip: byLibrary})
 	}
-	return inLibrary(int(n.pid), places)
+	back, err := returnAddress(int(n.pid))
+	return err == nil && inLibraries(int(n.pid), map[uint64]string{n.ip: byLibrary, back: name})
 }
 
 // returnAddress is the top of the caller's stack: the library's system calls push
@@ -111,8 +113,8 @@ func returnAddress(pid int) (uint64, error) {
 	return binary.LittleEndian.Uint64(word[:]), nil
 }
 
-// inLibrary reports whether all places lie in code of the system's C library.
-func inLibrary(pid int, places []uint64) bool {
+// inLibraries reports whether each place lies in code of its library of the system.
+func inLibraries(pid int, places map[uint64]string) bool {
 	f, err := os.Open(procPath(pid, "maps"))
 	if err != nil {
 		return false
@@ -122,17 +124,28 @@ func inLibrary(pid int, places []uint64) bool {
 	for lines := bufio.NewScanner(f); lines.Scan(); {
 		var from, to uint64
 		fields := strings.Fields(lines.Text())
-		if len(fields) != 6 || path.Base(fields[5]) != byLibrary || !strings.HasPrefix(fields[5], "/usr/") && !strings.HasPrefix(fields[5], "/lib") {
+		if len(fields) != 6 || !strings.HasPrefix(fields[5], "/usr/") && !strings.HasPrefix(fields[5], "/lib") {
 			continue
 		}
 		if _, err := fmt.Sscanf(fields[0], "%x-%x", &from, &to); err != nil || !strings.Contains(fields[1], "x") {
 			continue
 		}
-		for _, p := range places {
-			if p >= from && p < to {
+		for p, name := range places {
+			if p >= from && p < to && library(fields[5]) == name {
 				found++
 			}
 		}
 	}
 	return found == len(places)
+}
+
+// library is the name that programs have for a library's file: of the C library
+// that of the file, of others with a shorter version than the file's.
+func library(file string) string {
+	name := path.Base(file)
+	if i := strings.Index(name, ".so."); i >= 0 {
+		major, _, _ := strings.Cut(name[i+len(".so."):], ".")
+		return name[:i+len(".so.")] + major
+	}
+	return name
 }

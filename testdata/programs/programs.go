@@ -38,7 +38,8 @@ type Program struct {
 	Signed  [][]string // code and target of those that the job expects
 	Why     string
 	Sign    string
-	Slow    bool // left to "make programs"
+	Arch    string // where it ends so, "" for everywhere
+	Slow    bool   // left to "make programs"
 	Body    string
 }
 
@@ -131,6 +132,8 @@ func (p *Program) set(word, value string) error {
 		p.Why = value
 	case "sign":
 		p.Sign = value
+	case "arch":
+		p.Arch = value
 	case "slow":
 		p.Slow = value == "yes"
 	default:
