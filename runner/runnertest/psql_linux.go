@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"os/user"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"syscall"
 	"time"
@@ -56,10 +57,11 @@ func (l *Lab) postgres() (port int, socket string, stop func(), err error) {
 		return 0, "", nil, &Missing{fmt.Sprintf("a database that can be made (%v: %.200s)", err, out)}
 	}
 	server := command("postgres", "-D", data, "-p", fmt.Sprint(port), "-k", dir, "-c", "listen_addresses=127.0.0.1", "-c", "fsync=off", "-c", "unix_socket_permissions=0777")
-	if err := server.Start(); err != nil {
+	ended, err := keep(server)
+	if err != nil {
 		return 0, "", nil, err
 	}
-	stop = func() { server.Process.Signal(syscall.SIGQUIT); server.Wait() }
+	stop = func() { server.Process.Signal(syscall.SIGQUIT); <-ended }
 	socket = fmt.Sprintf("%s/.s.PGSQL.%d", dir, port)
 	for range 100 {
 		if c, err := net.Dial("unix", socket); err == nil {
@@ -70,6 +72,23 @@ func (l *Lab) postgres() (port int, socket string, stop func(), err error) {
 	}
 	stop()
 	return 0, "", nil, fmt.Errorf("the database does not listen")
+}
+
+// keep starts a command from a thread that stays until it ends: Pdeathsig kills
+// when the thread goes that made the process, and threads of backends do.
+func keep(cmd *exec.Cmd) (ended chan struct{}, err error) {
+	started, ended := make(chan error, 1), make(chan struct{})
+	go func() {
+		defer close(ended)
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		err := cmd.Start()
+		started <- err
+		if err == nil {
+			cmd.Wait()
+		}
+	}()
+	return ended, <-started
 }
 
 // psqlServer is a database on loopback and on a socket.
