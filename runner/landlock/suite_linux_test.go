@@ -1,6 +1,7 @@
 package landlock
 
 import (
+	"context"
 	"os"
 	"testing"
 	"time"
@@ -50,6 +51,19 @@ func TestProbeRunsItsCanary(t *testing.T) {
 		return
 	}
 	if !said.Usable || len(said.Needs) != 1 {
+		t.Errorf("%+v", said)
+	}
+}
+
+// The answer is kept for all jobs. The one that asked may be held, removed or
+// replaced while the canary runs.
+func TestAProbeOutlivesTheJobThatAsked(t *testing.T) {
+	if os.Geteuid() == 0 {
+		t.Skip("needs an ordinary user")
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	stop()
+	if said := open(t).Probe(ctx); !said.Usable {
 		t.Errorf("%+v", said)
 	}
 }
