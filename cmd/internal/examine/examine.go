@@ -306,11 +306,8 @@ func (x *Examiner) policy() (*jobspec.Policy, error) {
 	return x.Site.Policy(p.PolicySerial)
 }
 
-// young is how long a decision stands while the policy stands.
-const young = time.Second
-
 // Again reads the policy once more and decides anew over what e holds open, where
-// any of its files changed or the decision is not of this moment. It reports
+// any of its files changed or the decision is not of this second. It reports
 // whether it did. hold says whether the clock can be relied on.
 func (x *Examiner) Again(e *Examination, hold bool) bool {
 	in := e.Input
@@ -318,7 +315,9 @@ func (x *Examiner) Again(e *Examination, hold bool) bool {
 	x.readPolicy(&in)
 	same := in.Policy != nil && e.Input.Policy != nil && in.Policy.Digest == e.Input.Policy.Digest && sameOwner(in.Policy, e.Input.Policy, e.Op.Principal)
 	now := x.Now()
-	if age := now.Sub(e.at); same && hold == e.Input.Host.Hold && age >= 0 && age < young {
+	// Approvals end and windows close at whole seconds: within one, time decides
+	// nothing anew. Before a slot and at it are never the same second.
+	if same && hold == e.Input.Host.Hold && now.Unix() == e.at.Unix() {
 		return false
 	}
 	in.Host = x.host(hold)

@@ -242,3 +242,35 @@ func TestASandboxOfAnotherGrantDoesNotFit(t *testing.T) {
 		})
 	}
 }
+
+// An approval that ends with the slot is over at the slot, however shortly before
+// it the sandbox was built.
+func TestAnApprovalIsOverWhenItsSecondBegins(t *testing.T) {
+	l := newLab(t)
+	op, err := l.candidate(t, l.draft())
+	must(t, err)
+	end := op.Spec.ExpiresAt.Time()
+	for name, c := range map[string]struct {
+		first, now time.Duration // before the end
+		renewed    bool
+		want       string
+	}{
+		"within a second":  {900 * time.Millisecond, 100 * time.Millisecond, false, ""},
+		"over its end":     {10 * time.Millisecond, 0, true, "expired"},
+		"over a second":    {1100 * time.Millisecond, 900 * time.Millisecond, true, ""},
+		"back in the time": {900 * time.Millisecond, 1900 * time.Millisecond, true, ""},
+	} {
+		at := end.Add(-c.first)
+		l.Now = func() time.Time { return at }
+		e := l.examine(t, op)
+		if codes(e.Decision) != "" {
+			t.Fatalf("%s: %s", name, codes(e.Decision))
+		}
+		at = end.Add(-c.now)
+		renewed := l.Again(e, false)
+		got := strings.Contains(codes(e.Decision), string(jobspec.CodeExpired))
+		if renewed != c.renewed || got != (c.want != "") {
+			t.Errorf("%s: decided anew %v, %s", name, renewed, codes(e.Decision))
+		}
+	}
+}
