@@ -57,7 +57,11 @@ func (s *Server) throughUpstream(ctx context.Context, t Target, g grant) (*wire,
 	}
 	end, _ := ctx.Deadline()
 	conn.SetDeadline(end)
+	undo := context.AfterFunc(ctx, func() { conn.Close() }) // an upstream may take long, and the run may end
 	r, err := askConnect(conn, t)
+	if !undo() && err == nil {
+		err = ctx.Err()
+	}
 	if err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("reach upstream %s: %w", s.upstream.text, err)
