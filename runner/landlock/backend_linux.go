@@ -94,7 +94,7 @@ func (b *Backend) Close() error {
 
 // capabilities are what specs may require of this backend.
 func capabilities() []string {
-	return []string{"landlock", "seccomp", "exact_bytes", "rlimits", "scope"}
+	return []string{"landlock", "seccomp", "exact_bytes", "rlimits", "scope", "leftovers"}
 }
 
 // checkNeeds refuses what this backend cannot do, and who it does not do it for.

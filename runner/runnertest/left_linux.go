@@ -10,34 +10,34 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec/record"
 )
 
-// hiddenHooks lets a job plant a hook where a look could miss it.
+// hiddenHooks lets a job plant a hook where a look could miss it. It needs no
+// chmod, which a job without mounts does not have.
 func hiddenHooks(l *Lab) error {
 	for name, c := range map[string]struct{ body, want string }{
-		"closed":  {"mkdir -p a/.git/hooks; echo x > a/.git/hooks/pre-push; chmod +x a/.git/hooks/pre-push; chmod 311 a/.git/hooks", "a/.git/hooks/..."},
-		"shut":    {"mkdir -p a/b; chmod 0 a", "a/..."},
-		"no look": {"mkdir -p a/b; chmod 600 a", "a/..."},
-		"link":    {"mkdir -p a/.git/hooks; echo x > a/x; chmod +x a/x; ln -s ../../x a/.git/hooks/pre-push", "a/.git/hooks/pre-push"},
-		"many":    {"mkdir m; cd m; i=0; while [ $i -lt 21000 ]; do : > $i; i=$((i+1)); done; cd ..; mkdir -p a/.git/hooks; echo x > a/.git/hooks/pre-push; chmod +x a/.git/hooks/pre-push", "a/.git/hooks/pre-push"},
+		"closed": {"mkdir -p a/.git; (umask 466; mkdir a/.git/hooks); cp /bin/true a/.git/hooks/pre-push", "a/.git/hooks/..."},
+		"shut":   {"umask 777; mkdir a", "a/..."},
+		"link":   {"mkdir -p a/.git/hooks; cp /bin/true a/x; ln -s ../../x a/.git/hooks/pre-push", "a/.git/hooks/pre-push"},
+		"many":   {"mkdir m; cd m; seq 21000 | xargs touch; cd ..; mkdir -p a/.git/hooks; cp /bin/true a/.git/hooks/pre-push", "a/.git/hooks/pre-push"},
 	} {
 		cwd := l.folder("left " + name)
 		r, err := l.run(shell(c.body).in(jobspec.Workspace, cwd))
-		for _, below := range []string{"/a", "/a/.git/hooks"} {
+		for _, below := range []string{"/a", "/a/c", "/a/.git/hooks"} {
 			os.Chmod(cwd+below, 0o755) // for those who clean up
 		}
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		if r.End.Outcome != record.OutcomeDenied || len(r.End.Denials) != 1 || !strings.HasPrefix(r.End.Denials[0].Target, filepath.Join(cwd, c.want)) {
-			return fmt.Errorf("%s: ended as %s, %+v", name, r.End.Outcome, r.End.Denials)
+			return fmt.Errorf("%s: ended as %s, %v, %+v: %s", name, r.End.Outcome, r.End.Reasons, r.End.Denials, r.Err)
 		}
 	}
-	return growthHidden(l)
+	return nil
 }
 
 // growthHidden lets a job take more than it may in a folder that nobody can list.
 func growthHidden(l *Lab) error {
 	cwd := l.folder("grows")
-	j := shell("mkdir d; chmod 311 d; head -c 4M /dev/zero > d/f").in(jobspec.Workspace, cwd)
+	j := shell("umask 466; mkdir d; umask 022; head -c 4M /dev/zero > d/f").in(jobspec.Workspace, cwd)
 	j.limits = func(x *jobspec.Limits) { x.WorkspaceGrowthBytes = 1 << 20 }
 	r, err := l.run(j)
 	os.Chmod(cwd+"/d", 0o755)

@@ -328,6 +328,7 @@ func leftCases() []Case {
 		{"a set-id file that appears loses its bits and holds the job", false, setIDLeft},
 		{"a new hook in a repository below the folder is told of", false, nestedHook},
 		{"nothing is hidden behind a closed folder, a link or many files", true, hiddenHooks},
+		{"a folder that cannot be read is no way around a limit of growth", true, growthHidden},
 	}
 }
 
@@ -369,7 +370,7 @@ func setIDLeft(l *Lab) error {
 
 func nestedHook(l *Lab) error {
 	cwd := l.folder("ws")
-	r, err := l.run(shell("mkdir -p v/x/.git/hooks v/x/.git/objects; cd v/x/.git/hooks; echo x > pre-push.sample; chmod +x *; echo x > ../../plain; chmod +x ../../plain; echo '#!/bin/sh' > post-checkout; chmod +x post-checkout").in(jobspec.Workspace, cwd))
+	r, err := l.run(shell("mkdir -p v/x/.git/hooks v/x/.git/objects; cd v/x/.git/hooks; cp /bin/true pre-push.sample; cp /bin/true ../../plain; cp /bin/true post-checkout").in(jobspec.Workspace, cwd))
 	if err != nil {
 		return err
 	}

@@ -85,6 +85,7 @@ func needs() map[string]string {
 		"growth": {
 			"files of a workspace are counted",
 			"growth is found in a job that was faster than the watcher",
+			"a folder that cannot be read is no way around a limit of growth",
 		},
 		"leftovers": {
 			"a set-id file that appears loses its bits and holds the job",
