@@ -130,8 +130,8 @@ func HoldOf(l *record.Leaf) Hold {
 	if l.RequestedBy != nil {
 		h.By = *l.RequestedBy
 	}
-	if len(l.Reasons) > 0 {
-		h.Why = l.Reasons[0].Code
+	if len(l.Reasons) > 0 && l.Reasons[0].Code == jobspec.CodeBreakerOpen {
+		h.Why = l.Reasons[0].Code // any other is for whoever releases the job
 	}
 	return h
 }

@@ -64,7 +64,7 @@ func (s *Scheduler) holdForLooking(r *run, end record.End) {
 	for _, d := range end.Denials {
 		if d.Code == jobspec.CodeFsProtectedCreated && !d.Expected {
 			s.o.Log.Warn("a job is held", "job", string(r.key.Job), "run", r.id, "code", string(d.Code), "target", d.Target)
-			_ = s.holdSelf(r.key.Job, "")
+			_ = s.holdSelf(r.key.Job, "", record.Reason{Code: d.Code, Target: r.id, Detail: "the run left " + jobspec.Quote(d.Target)})
 			return
 		}
 	}

@@ -105,7 +105,7 @@ func TestAHoldOfAnotherDoesNotStandInForThatAboutAProtectedName(t *testing.T) {
 			t.Errorf("released by a member after %d runs: %q", runs, w.rows())
 		}
 		w.pass(time.Minute)
-		w.want("started asks 30T12:01", "held asks", "held asks", "finished asks 30T12:01 denied", "held asks 30T12:02 held job_held")
+		w.want("started asks 30T12:01", "held asks", "held asks fs_protected_created", "finished asks 30T12:01 denied", "held asks 30T12:02 held job_held")
 	})
 }
 

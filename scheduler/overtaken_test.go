@@ -83,7 +83,7 @@ func TestAJobThatLeftAProtectedNameIsHeldByTheService(t *testing.T) {
 		w.boot()
 		w.pass(time.Minute)
 		w.pass(time.Minute)
-		w.want("started plants 30T12:01", "held plants", "finished plants 30T12:01 denied", "held plants 30T12:02 held job_held")
+		w.want("started plants 30T12:01", "held plants fs_protected_created", "finished plants 30T12:01 denied", "held plants 30T12:02 held job_held")
 		w.covered(e, w.clock.Now())
 	})
 }
