@@ -56,6 +56,22 @@ func TestLogsOfAJobWithoutAStartedRunTellItFromATypingError(t *testing.T) {
 	}
 }
 
+// What the service cannot hold is told when the job is signed, not by its first
+// refused run; an owner without a service is told nothing that only it could know.
+func TestAddTellsWhatTheServiceLacksForTheJob(t *testing.T) {
+	for _, service := range []bool{true, false} {
+		b := newBench(t)
+		b.svc.status.Service = service
+		b.svc.explained = api.Explanation{Checks: []jobspec.Check{{Step: "schedule", Verdict: "no", Code: jobspec.CodeJobHeld},
+			{Step: "sandbox", Verdict: "no", Code: jobspec.CodeSbxFeatureMissing, Target: "limits.memory", Remedy: jobspec.CgroupRemedy}}}
+		code := b.run(line(plainJob, []string{"--yes"}, command)...)
+		told := strings.Contains(b.err.String(), "refused as the service is now: sbx_feature_missing: limits.memory") && strings.Contains(b.err.String(), "Delegate=yes")
+		if code != 0 || len(b.svc.submitted) != 1 || told != service || strings.Contains(b.err.String(), "job_held") {
+			t.Errorf("service %v: exit %d, %d submitted, %s", service, code, len(b.svc.submitted), b.err.String())
+		}
+	}
+}
+
 // bash expands ~ after a colon in NAME=path:~/PLACE.
 func TestAPlaceThatTheShellExpandedIsToldToBeQuoted(t *testing.T) {
 	b := newBench(t)

@@ -100,7 +100,34 @@ func (a *App) finishOp(ctx context.Context, svc api.Service, who owner, p propos
 	if err != nil {
 		return submitError(err)
 	}
-	return a.printAccepted(string(p.op.Action), done)
+	if err := a.printAccepted(string(p.op.Action), done); err != nil || a.flags.json {
+		return err
+	}
+	a.foretell(ctx, svc, p.op)
+	return nil
+}
+
+// foretell notes what the sandbox of the service that runs lacks for a job that
+// was just signed, such as limits that it cannot hold. Nobody can know that
+// before: the service may have what the owner's session has not. The op is in
+// force whatever the answer is, so none is no error.
+func (a *App) foretell(ctx context.Context, svc api.Service, op *jobspec.Op) {
+	if op.Spec == nil {
+		return
+	}
+	if st, err := svc.Status(ctx); err != nil || !st.Service {
+		return
+	}
+	now, err := svc.Explain(ctx, op.Job)
+	if err != nil {
+		return
+	}
+	for _, c := range now.Checks {
+		if c.Step == "sandbox" && c.Verdict == "no" {
+			a.say("note: it is in force, and would be refused as the service is now: %s", reasonLine(reasonOf(c)))
+			a.say("      do: %s", c.Remedy)
+		}
+	}
 }
 
 // confirm asks y/N on a terminal. --yes skips that; without a terminal, and
