@@ -6,7 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // channelDir makes the folder for the pipes of runs: in RUN, which the accounts
@@ -17,7 +20,7 @@ func channelDir(run string) (string, error) {
 	dir := filepath.Join(run, "events")
 	if os.Geteuid() == 0 && !passable(run) {
 		var err error
-		if dir, err = os.MkdirTemp("/tmp", "sbxcron-events-"); err != nil {
+		if dir, err = awayDir(run); err != nil {
 			return "", fmt.Errorf("make the folder for pipes: %w", err)
 		}
 	} else if err := os.Mkdir(dir, 0o711); err != nil && !errors.Is(err, fs.ErrExist) {
@@ -27,6 +30,34 @@ func channelDir(run string) (string, error) {
 		return "", fmt.Errorf("open the folder for pipes: %w", err)
 	}
 	return dir, removeOld(dir)
+}
+
+// awayPrefix begins the names of folders below /tmp.
+const awayPrefix = "/tmp/sbxcron-events-"
+
+// awayDir is the folder below /tmp, which a link in RUN names: a service that was
+// killed leaves its folder behind, and the next one goes on with it. Root's folder
+// in a sticky one is nobody's to exchange; whatever else the link leads to is not
+// used and not touched.
+func awayDir(run string) (string, error) {
+	link := filepath.Join(run, "events-at")
+	if dir, err := os.Readlink(link); err == nil && strings.HasPrefix(dir, awayPrefix) && filepath.Clean(dir) == dir && filepath.Dir(dir) == "/tmp" {
+		var st unix.Stat_t
+		if unix.Lstat(dir, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR && st.Uid == 0 && st.Mode&0o022 == 0 {
+			return dir, nil
+		}
+	}
+	dir, err := os.MkdirTemp("/tmp", filepath.Base(awayPrefix))
+	if err != nil {
+		return "", err
+	}
+	if err := os.Remove(link); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", errors.Join(err, os.Remove(dir))
+	}
+	if err := os.Symlink(dir, link); err != nil {
+		return "", errors.Join(err, os.Remove(dir))
+	}
+	return dir, nil
 }
 
 // passable reports whether everybody may go through a folder and all above it.
