@@ -21,6 +21,7 @@ type hostile struct {
 	body    string
 	outcome string // "" where it may end in several ways, but must end
 	says    string // what its output must hold
+	reason  string // the code in its record, where it has one
 }
 
 // time is how long it may take: no longer than it needs where it must be ended.
@@ -34,21 +35,21 @@ func (x hostile) time() string {
 // hostiles names each attempt by its row of the escape cases where it has one.
 func hostiles() map[string]hostile {
 	return map[string]hostile{
-		"F29 ten thousand files":           {"seq -f f%g 10000 | xargs touch; echo made", "succeeded", "made"},
-		"P08 stops the init":               {"[ $$ = 2 ] && kill -STOP 1; [ $$ = 2 ] && kill -STOP -1; echo alive", "", ""},
-		"P10 kills the init":               {"kill -9 1; sleep 0.1; echo alive", "succeeded", "alive"},
-		"P10 kills everything":             {"[ $$ = 2 ] && kill -9 -1; echo alive", "succeeded", "alive"},
-		"Z06 floods both streams":          {"yes & yes >&2 & wait", "timed_out", "y\ny\n"},
-		"Z07 leaves grandchildren":         {"(trap '' TERM HUP; setsid sleep 4242 &) ; (trap '' TERM HUP; setsid sleep 4242 >&- 2>&- &) ; echo left", "succeeded", "left"},
-		"Z09 goes on writing after TERM":   {"trap 'echo late' TERM; while :; do sleep 0.05; done", "timed_out", "late"},
-		"Z10 stops itself":                 {"echo stops; kill -STOP $$", "timed_out", "stops"},
-		"Z17 forks without end":            {"b() { b | b & }; b; sleep 1; echo over", "", ""},
-		"Z18 a huge argument":              {"a=0123456789; while [ ${#a} -lt 4000000 ]; do a=$a$a; done; /bin/echo $a >/dev/null && echo taken; echo over", "succeeded", "over"},
-		"closes every stream":              {"exec <&- >&- 2>&-; sleep 0.2", "succeeded", ""},
-		"opens files without end":          {"n=3; while eval \"exec $n</dev/null\"; do n=$((n+1)); done; echo unreachable", "failed", ""},
-		"executes what is not there":       {"exec ./none", "failed", ""},
-		"makes its own folder unreachable": {"chmod 000 .; echo shut", "", ""},
-		"leaves links to secrets":          {"ln -s /etc/shadow .netrc; ln -s / root; ln -s /proc/self/fd fd", "denied", ""},
+		"F29 ten thousand files":           {"seq -f f%g 10000 | xargs touch; echo made", "succeeded", "made", ""},
+		"P08 stops the init":               {"[ $$ = 2 ] && kill -STOP 1; [ $$ = 2 ] && kill -STOP -1; echo alive", "", "", ""},
+		"P10 kills the init":               {"kill -9 1; sleep 0.1; echo alive", "succeeded", "alive", ""},
+		"P10 kills everything":             {"[ $$ = 2 ] && kill -9 -1; echo alive", "succeeded", "alive", ""},
+		"Z06 floods both streams":          {"yes & yes >&2 & wait", "killed", "y\ny\n", "limit_output"},
+		"Z07 leaves grandchildren":         {"(trap '' TERM HUP; setsid sleep 4242 &) ; (trap '' TERM HUP; setsid sleep 4242 >&- 2>&- &) ; echo left", "succeeded", "left", ""},
+		"Z09 goes on writing after TERM":   {"trap 'echo late' TERM; while :; do sleep 0.05; done", "timed_out", "late", ""},
+		"Z10 stops itself":                 {"echo stops; kill -STOP $$", "timed_out", "stops", ""},
+		"Z17 forks without end":            {"b() { b | b & }; b; sleep 1; echo over", "", "", ""},
+		"Z18 a huge argument":              {"a=0123456789; while [ ${#a} -lt 4000000 ]; do a=$a$a; done; /bin/echo $a >/dev/null && echo taken; echo over", "succeeded", "over", ""},
+		"closes every stream":              {"exec <&- >&- 2>&-; sleep 0.2", "succeeded", "", ""},
+		"opens files without end":          {"n=3; while eval \"exec $n</dev/null\"; do n=$((n+1)); done; echo unreachable", "failed", "", ""},
+		"executes what is not there":       {"exec ./none", "failed", "", ""},
+		"makes its own folder unreachable": {"chmod 000 .; echo shut", "", "", ""},
+		"leaves links to secrets":          {"ln -s /etc/shadow .netrc; ln -s / root; ln -s /proc/self/fd fd", "denied", "", ""},
 	}
 }
 
@@ -94,6 +95,9 @@ func (h *house) judge(job string, x hostile) {
 	runs := items[api.Run](h, "history", job)
 	if len(runs) != 1 || runs[0].EndedAt == nil || x.outcome != "" && runs[0].Outcome != x.outcome {
 		h.t.Fatalf("history, want one run that %s: %+v", x.outcome, runs)
+	}
+	if x.reason != "" && (len(runs[0].Reasons) == 0 || string(runs[0].Reasons[0].Code) != x.reason) {
+		h.t.Errorf("reasons, want %s: %+v", x.reason, runs[0].Reasons)
 	}
 	out := h.must("logs", runs[0].Run, "--stream", "out")
 	if !strings.Contains(out, x.says) {
