@@ -7,6 +7,7 @@ import (
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/runner/internal/left"
 	"github.com/sbxcron/sbxcron/runner/internal/protect"
 	"golang.org/x/sys/unix"
 )
@@ -56,11 +57,7 @@ func (r *run) reportCreated(end *record.End) {
 	if err != nil {
 		end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeInternal, Detail: fmt.Sprintf("look for new protected names: %v", err)})
 	}
-	for _, path := range found {
-		end.Outcome = record.OutcomeDenied
-		end.Denials = append(end.Denials, record.Denial{Code: jobspec.CodeFsProtectedCreated, Target: path,
-			Certainty: "observed", Count: 1, FirstAt: record.Stamp(end.EndedAt)})
-	}
+	left.Tell(end, found)
 }
 
 // made lists the names that were missing and exist now.

@@ -33,9 +33,5 @@ func (r *run) reportLeft(end *record.End) {
 		end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeInternal, Detail: fmt.Sprintf("look for set-id files: %v", err)})
 		found = append(found, r.watched[0].path) // nobody knows what lies there
 	}
-	for _, path := range found {
-		end.Outcome = record.OutcomeDenied
-		end.Denials = append(end.Denials, record.Denial{Code: jobspec.CodeFsProtectedCreated, Target: path,
-			Certainty: "observed", Count: 1, FirstAt: record.Stamp(end.EndedAt)})
-	}
+	left.Tell(end, found)
 }

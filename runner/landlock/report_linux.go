@@ -46,16 +46,15 @@ func (r *run) watchGuards() error {
 
 // reportCreated makes a run denied that left a protected name where there was none.
 func (r *run) reportCreated(end *record.End) {
+	var found []string
 	for _, w := range r.watched {
 		for _, name := range w.missing {
-			if !protect.Exists(int(w.dir.Fd()), name) {
-				continue
+			if protect.Exists(int(w.dir.Fd()), name) {
+				found = append(found, w.path+"/"+name)
 			}
-			end.Outcome = record.OutcomeDenied
-			end.Denials = append(end.Denials, record.Denial{Code: jobspec.CodeFsProtectedCreated, Target: w.path + "/" + name,
-				Certainty: "observed", Count: 1, FirstAt: record.Stamp(end.EndedAt)})
 		}
 	}
+	left.Tell(end, found)
 }
 
 // reportLeft makes a run denied that left in a writable folder what others would
@@ -73,11 +72,7 @@ func (r *run) reportLeft(end *record.End) {
 		end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeInternal, Detail: fmt.Sprintf("look for set-id files: %v", err)})
 		found = append(found, r.watched[0].path) // nobody knows what lies there
 	}
-	for _, path := range found {
-		end.Outcome = record.OutcomeDenied
-		end.Denials = append(end.Denials, record.Denial{Code: jobspec.CodeFsProtectedCreated, Target: path,
-			Certainty: "observed", Count: 1, FirstAt: record.Stamp(end.EndedAt)})
-	}
+	left.Tell(end, found)
 }
 
 // spawn starts our own program for a witness, which ends with its control pipe.

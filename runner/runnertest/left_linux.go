@@ -17,9 +17,12 @@ func hiddenHooks(l *Lab) error {
 		"closed": {"mkdir -p a/.git; (umask 466; mkdir a/.git/hooks); cp /bin/true a/.git/hooks/pre-push", "a/.git/hooks/..."},
 		"shut":   {"umask 777; mkdir a", "a/..."},
 		"link":   {"mkdir -p a/.git/hooks; cp /bin/true a/x; ln -s ../../x a/.git/hooks/pre-push", "a/.git/hooks/pre-push"},
-		"many":   {"mkdir m; cd m; seq 21000 | xargs touch; cd ..; mkdir -p a/.git/hooks; cp /bin/true a/.git/hooks/pre-push", "a/.git/hooks/pre-push"},
+		"many":   {"mkdir -p a/.git/hooks; cp /bin/true a/.git/hooks/pre-push", "a/.git/hooks/pre-push"},
 	} {
 		cwd := l.folder("left " + name)
+		if name == "many" {
+			l.fill(cwd+"/m", 21_000)
+		}
 		r, err := l.run(shell(c.body).in(jobspec.Workspace, cwd))
 		for _, below := range []string{"/a", "/a/c", "/a/.git/hooks"} {
 			os.Chmod(cwd+below, 0o755) // for those who clean up
@@ -48,4 +51,12 @@ func growthHidden(l *Lab) error {
 		return fmt.Errorf("grew as %s, %+v", r.End.Outcome, r.End.Reasons)
 	}
 	return nil
+}
+
+// fill makes many files; the look after a run once ended at 20,000.
+func (l *Lab) fill(dir string, files int) {
+	must(os.Mkdir(dir, 0o755))
+	for i := range files {
+		must(os.WriteFile(fmt.Sprintf("%s/%d", dir, i), nil, 0o644))
+	}
 }

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
 )
 
 // world is a folder with what lay there before the run: names that end with /
@@ -151,5 +154,17 @@ func TestSetIDBitsAreTakenOff(t *testing.T) {
 		if info, err := os.Stat(filepath.Join(f.Path, name)); err != nil || info.Mode() != 0o755 {
 			t.Errorf("%s is %v, %v", name, info.Mode(), err)
 		}
+	}
+}
+
+func TestWhatWasLeftStandsBeforeOtherDenials(t *testing.T) {
+	end := record.End{Outcome: record.OutcomeFailed, Denials: []record.Denial{{Code: jobspec.CodeSysDenied}}}
+	Tell(&end, nil)
+	if end.Outcome != record.OutcomeFailed || len(end.Denials) != 1 {
+		t.Errorf("nothing was left: %+v", end)
+	}
+	Tell(&end, []string{"/srv/.git"})
+	if end.Outcome != record.OutcomeDenied || len(end.Denials) != 2 || end.Denials[0].Target != "/srv/.git" {
+		t.Errorf("%+v", end)
 	}
 }
