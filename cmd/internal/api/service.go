@@ -43,7 +43,7 @@ type Head struct {
 	Prev    jobspec.Digest  `json:"prev"`
 	Created jobspec.Instant `json:"created"` // of the last op: the next must not lie before it
 	Now     time.Time       `json:"now"`     // the service's effective time
-	// Credentials are those that there is a value for, by name.
+	// Credentials are those of the policy that there is a value for, by name.
 	Credentials []string `json:"credentials,omitempty"`
 }
 

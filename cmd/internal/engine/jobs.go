@@ -24,8 +24,26 @@ func (e *Engine) Head(context.Context) (api.Head, error) {
 		return api.Head{}, err
 	}
 	head := e.headOf(chain.State())
-	head.Credentials = e.Site.CredentialNames()
+	head.Credentials = e.grantedCredentials(chain.State().Pin.PolicySerial)
 	return head, nil
+}
+
+// grantedCredentials are those that there is a value for and that the policy, which
+// everybody may read, grants to somebody. Whoever may connect asks; the names of
+// all others are nobody's business, as the folder that they lie in is.
+func (e *Engine) grantedCredentials(serial int64) []string {
+	p, err := e.Site.Policy(serial)
+	if err != nil {
+		return nil // and nothing can be added
+	}
+	return slices.DeleteFunc(e.Site.CredentialNames(), func(name string) bool {
+		for _, c := range p.Principals {
+			if slices.Contains(c.Credentials, name) {
+				return false
+			}
+		}
+		return true
+	})
 }
 
 func (e *Engine) headOf(s *store.State) api.Head {
