@@ -28,6 +28,7 @@ func escapeCases() []Case {
 		{"P28 no cgroup but its own is visible", false, cgroups},
 		{"R12 a crash starts no handler of the host", true, coreLimit},
 		{"S06 nothing in HOME outlives a run", true, homeIsNew},
+		{"X06 X08 no program or start-up file of the cwd is taken for the system's", true, plantedNames},
 		{"X12 a plan gives the same bytes at each start", false, sameBytesTwice},
 	}
 }
@@ -263,6 +264,29 @@ func homeIsNew(l *Lab) error {
 		return err
 	}
 	return wantText("what later runs find", strings.TrimSpace(out), "")
+}
+
+// plantedNames has what a script could take by mistake beside it: interpreters
+// and tools by their names, and files that shells and interpreters read by themselves.
+func plantedNames(l *Lab) error {
+	cwd := l.folder("ws")
+	const evil = "#!/bin/sh\necho planted\n"
+	for _, name := range []string{"sh", "env", "id", "ls"} {
+		l.file(cwd+"/"+name, evil, 0o755)
+	}
+	for _, name := range []string{".profile", ".bashrc", ".bash_profile", ".shrc", ".pythonrc", "sitecustomize.py", "usercustomize.py"} {
+		l.file(cwd+"/"+name, "echo planted\n", 0o644)
+	}
+	script := l.file(cwd+"/job.sh", "#!/usr/bin/env sh\nid -u >/dev/null\nls / >/dev/null\nbash -c : 2>&1\nbash -lc : 2>&1\npython3 -c 'print(1)' 2>&1 | grep -i planted\necho over\n", 0o755)
+	out, err := l.succeed(command(script).in(jobspec.Workspace, cwd))
+	if err != nil {
+		return err
+	}
+	// Where nothing is mounted bash complains that it may not read /etc/profile.
+	if strings.Contains(out, "planted") || !strings.HasSuffix(out, "over\n") {
+		return fmt.Errorf("output %q", out)
+	}
+	return nil
 }
 
 // sameBytesTwice starts one plan twice: an inherited descriptor keeps its offset.
