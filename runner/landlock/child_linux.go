@@ -86,9 +86,7 @@ func keep(n int) error {
 	if k.payload, err = startStub(n); err != nil {
 		return k.failed(err)
 	}
-	for fd := keeperFiles; fd <= keeperFiles+n+1; fd++ {
-		unix.Close(fd) // the pipes of the run must end with the run
-	}
+	unix.Close(keeperFiles + n + 1) // our own program
 	if err := child.Harden("keeper"); err != nil {
 		return k.failed(err)
 	}
@@ -114,11 +112,13 @@ func ownSocket() (*net.UnixConn, error) {
 }
 
 // startStub starts the stub, whose program is the file behind the n others. It is
-// one of the child's own files: no other number can be relied on at exec.
+// one of the child's own files: no other number can be relied on at exec. Nothing
+// of them stays open here: the pipes of the run must end with the run.
 func startStub(n int) (int, error) {
 	files := make([]*os.File, n+1)
 	for i := range files {
 		files[i] = os.NewFile(uintptr(keeperFiles+i), "stub")
+		defer files[i].Close() // by its owner: a finalizer would close the number again, of another file by then
 	}
 	p, err := os.StartProcess(fmt.Sprintf("/proc/self/fd/%d", n), []string{"stub"}, &os.ProcAttr{
 		Dir: "/", Env: []string{}, Files: files, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setsid: true}})
