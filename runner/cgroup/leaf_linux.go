@@ -235,7 +235,7 @@ func (l *Leaf) killEach() error {
 		}
 		time.Sleep(time.Millisecond)
 	}
-	return nil
+	return fmt.Errorf("kill cgroup: %d processes are left in %s", len(l.processes()), strings.Join(l.dirs, ", "))
 }
 
 // processes lists who is in the leaf, but for this process.
