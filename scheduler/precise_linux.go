@@ -48,8 +48,12 @@ func (t *PreciseTimer) wait() {
 	defer close(t.over)
 	fds := []unix.PollFd{{Fd: int32(t.timer), Events: unix.POLLIN}, {Fd: int32(t.stop), Events: unix.POLLIN}}
 	for {
-		if _, err := unix.Poll(fds, -1); err != nil && err != unix.EINTR {
-			return
+		if _, err := unix.Poll(fds, -1); err != nil {
+			if err != unix.EINTR { // no memory for it, now: rather too often than never
+				time.Sleep(time.Second)
+				t.soon()
+			}
+			continue
 		}
 		if fds[1].Revents != 0 {
 			return
