@@ -103,13 +103,13 @@ func (b *buffered) CloseWrite() error { return closeWrite(b.Conn) }
 // transports are for requests in absolute form: one that connects by itself, and
 // one that sends them on to the upstream, a connection each.
 func (s *Server) transports() (direct, relayed *http.Transport) {
-	make := func() *http.Transport {
+	fresh := func() *http.Transport {
 		return &http.Transport{
 			DisableCompression: true, MaxResponseHeaderBytes: maxHead, ResponseHeaderTimeout: s.times.idle,
 			MaxIdleConnsPerHost: 4, MaxIdleConns: 64, IdleConnTimeout: time.Minute, ForceAttemptHTTP2: false,
 		}
 	}
-	direct, relayed = make(), make()
+	direct, relayed = fresh(), fresh()
 	direct.DialContext = func(ctx context.Context, _, address string) (net.Conn, error) {
 		t, err := ParseAuthority(address, 0)
 		if err != nil {
