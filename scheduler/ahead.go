@@ -49,10 +49,12 @@ type building struct {
 	done chan struct{}
 	stop context.CancelFunc
 	kit  *kit          // valid when done is closed
+	look chan struct{} // closed when a claimed slot is so near that it is looked at
 	slot chan struct{} // closed when a claimed slot has come
 	boot time.Duration // when it began
 
-	ready     bool // done is closed; with the next one guarded by the scheduler's mu
+	ready     bool // done is closed; with the next three guarded by the scheduler's mu
+	looking   bool // look is closed
 	begun     bool // a builder has it
 	abandoned bool // nobody will take the kit
 }
@@ -63,7 +65,7 @@ func (s *Scheduler) armAhead(now time.Time) {
 		r := s.newRun(up.Key, record.BySchedule, up.Due.At)
 		s.due(r, up.Due)
 		ctx, stop := context.WithTimeoutCause(context.Background(), PrepareTime, errTooLong)
-		r.early = &building{done: make(chan struct{}), stop: stop, slot: make(chan struct{}), boot: s.o.Clock.Boot()}
+		r.early = &building{done: make(chan struct{}), stop: stop, look: make(chan struct{}), slot: make(chan struct{}), boot: s.o.Clock.Boot()}
 		s.ahead[up.Key.Job] = r
 		s.runs.Add(1)
 		go s.build(ctx, r, r.key, r.early)
@@ -241,10 +243,19 @@ func (s *Scheduler) claimAhead(now time.Time) {
 	}
 }
 
-// openSlots lets go of those whose claimed slot has come. The caller holds mu.
+// openSlots lets go of those whose claimed slot has come, and lets those look whose
+// slot is next. The caller holds mu.
 func (s *Scheduler) openSlots(now time.Time) {
+	ahead := s.lookAhead()
 	for _, r := range s.live {
-		if r.stage == armed && !now.Before(r.due.At) {
+		if r.stage != armed {
+			continue
+		}
+		if !r.early.looking && !now.Before(r.due.At.Add(-ahead)) {
+			r.early.looking = true
+			close(r.early.look)
+		}
+		if !now.Before(r.due.At) {
 			r.stage = preparing
 			close(r.early.slot)
 		}
@@ -280,11 +291,15 @@ func (s *Scheduler) wakeAhead(now time.Time) time.Time {
 			sooner(claim)
 		}
 	}
-	waiting := len(s.ahead)
+	waiting, looks := len(s.ahead), s.lookAhead()
 	for _, r := range s.live {
-		if r.stage == armed {
-			sooner(r.due.At)
-			waiting++
+		if r.stage != armed {
+			continue
+		}
+		waiting++
+		sooner(r.due.At)
+		if !r.early.looking {
+			sooner(r.due.At.Add(-looks))
 		}
 	}
 	if waiting > 0 {

@@ -90,9 +90,16 @@ var between = map[string]struct {
 		}
 	}, armed: "refused m 30T12:01 refused cmd_denied_rule", claimed: "refused m 30T12:01 refused cmd_denied_rule"},
 	"given less by another policy": {do: func(w *world) {
-		var looks atomic.Int32 // the second is at what was built anew
-		w.box.Again = func(jobspec.Name) []jobspec.Check { looks.Add(1); return nil }
-		w.box.Fits = func(jobspec.Name) bool { return looks.Load() > 1 }
+		var anew atomic.Bool
+		prepare := w.box.Prepare
+		w.box.Prepare = func(ctx context.Context, job jobspec.Name) error {
+			anew.Store(true)
+			if prepare == nil {
+				return nil
+			}
+			return prepare(ctx, job)
+		}
+		w.box.Fits = func(jobspec.Name) bool { return anew.Load() }
 	}, armed: "finished m 30T12:01 succeeded", claimed: "finished m 30T12:01 succeeded", released: 1, again: 1},
 	"files swapped": {do: func(w *world) {
 		w.box.Fresh = func(jobspec.Name) bool { return false }

@@ -23,7 +23,7 @@ func (s *Scheduler) lastLook(r *run, v Verified, exam *openExam) *record.Leaf {
 	if again.Signed.Digest() != v.Signed.Digest() {
 		return s.orHalted(r, s.rows.skipped(r, record.Reason{Code: jobspec.CodeHeadMoved, Detail: "the job was replaced while its sandbox was built"}, nil))
 	}
-	ruling, err := exam.Again()
+	ruling, err := exam.Again(r.due.At)
 	switch {
 	case err != nil:
 		return s.orHalted(r, s.rows.refused(r, v, exam.Basis(), reasonOf(err, jobspec.CodeInternal)))

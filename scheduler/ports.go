@@ -40,6 +40,11 @@ type Verifier interface {
 	// that put it in force, with the trust of this moment. An error means that
 	// it could not tell; a *Refusal among them says why.
 	Current(job jobspec.Name) (Verified, error)
+	// Mark is a cheap sign of everything that the answers of Current, and those of
+	// Examination.Again, are made from: the chain, the trust files, the policy. Equal
+	// marks, each with true, mean that nothing of it changed between the two; false
+	// means that it cannot be told.
+	Mark() (mark string, ok bool)
 }
 
 // Ruling is the answer of jobspec.Decide, which alone can say yes:
@@ -70,10 +75,10 @@ type Examination interface {
 	// Prepare builds the sandbox up to its barrier. It is called after a yes
 	// only. An error that is a *Refusal gives the reason for the record.
 	Prepare(ctx context.Context, run string) (Armed, error)
-	// Again decides once more over the same files, by the policy of this moment
-	// and at this moment. It is called when the sandbox stands; Basis then says what
-	// it went by.
-	Again() (Ruling, error)
+	// Again decides once more over the same files, by the policy of this moment, for
+	// a start at this moment or at the given one where that is later. It is called
+	// when the sandbox stands; Basis then says what it went by.
+	Again(at time.Time) (Ruling, error)
 	// Fits reports whether the sandbox that Prepare built opens what the ruling of
 	// Again does: a policy can take something back from a job that it still allows.
 	Fits() bool

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -36,6 +38,8 @@ type world struct {
 	mu     sync.Mutex
 	signed map[jobspec.Name]scheduler.Verified
 	random io.Reader
+	marks  atomic.Int64 // changes of trust and policy
+	blind  bool         // whether any can be told from none
 
 	s     *scheduler.Scheduler
 	ended chan error
@@ -105,6 +109,9 @@ func (w *world) Current(job jobspec.Name) (scheduler.Verified, error) {
 	}
 	return v, nil
 }
+
+// Mark implements scheduler.Verifier.
+func (w *world) Mark() (string, bool) { return strconv.FormatInt(w.marks.Load(), 10), !w.blind }
 
 // boot starts a service on the machine and waits until it sleeps.
 func (w *world) boot() {

@@ -3,6 +3,7 @@ package schedulertest
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
@@ -100,11 +101,12 @@ func (e *examination) Allowed() bool              { return len(e.refusals) == 0 
 func (e *examination) Refusals() []jobspec.Check  { return e.refusals }
 func (e *examination) Basis() scheduler.Basis     { return scheduler.Basis{SameUID: true} }
 func (e *examination) Close()                     { e.sandbox.count(&e.sandbox.closed) }
-func (e *examination) Again() (scheduler.Ruling, error) {
+func (e *examination) Again(time.Time) (scheduler.Ruling, error) {
+	again := *e // the first answer was yes
 	if hook := e.sandbox.Again; hook != nil {
-		e.refusals = append(e.refusals, hook(e.job)...)
+		again.refusals = hook(e.job)
 	}
-	return e, nil
+	return &again, nil
 }
 func (e *examination) Fits() bool {
 	return e.sandbox.Fits == nil || e.sandbox.Fits(e.job)

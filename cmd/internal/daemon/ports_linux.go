@@ -38,6 +38,9 @@ func (p ports) Current(job jobspec.Name) (scheduler.Verified, error) {
 	return scheduler.Verified{Signed: v.Signed, Identity: v.Refused, Detail: v.Detail}, nil
 }
 
+// Mark is a sign of all that Current and Again go by.
+func (p ports) Mark() (string, bool) { return p.e.Mark() }
+
 // refusalOf makes an error with a code the reason in the record.
 func refusalOf(err error) error {
 	if r, ok := errors.AsType[*runner.Refusal](err); ok {
@@ -97,7 +100,7 @@ func (u unverified) Prepare(context.Context, string) (scheduler.Armed, error) {
 	return nil, &scheduler.Refusal{Reason: record.Reason{Code: jobspec.CodeIdentityUnproven}}
 }
 
-func (u unverified) Again() (scheduler.Ruling, error) { return u, nil }
+func (u unverified) Again(time.Time) (scheduler.Ruling, error) { return u, nil }
 
 func (u unverified) Fits() bool { return false }
 
@@ -148,8 +151,8 @@ func (x *examination) Prepare(ctx context.Context, run string) (scheduler.Armed,
 }
 
 // Again decides once more, by the policy as it is now.
-func (x *examination) Again() (scheduler.Ruling, error) {
-	if err := x.e.Again(x.x); err != nil {
+func (x *examination) Again(at time.Time) (scheduler.Ruling, error) {
+	if err := x.e.Again(x.x, at); err != nil {
 		return nil, refusalOf(err)
 	}
 	return x.x.Decision, nil

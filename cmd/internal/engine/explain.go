@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
 	"github.com/sbxcron/sbxcron/cmd/internal/examine"
@@ -69,13 +70,26 @@ func (e *Engine) Examine(ctx context.Context, phase jobspec.Phase, v Verified, u
 	return x, nil
 }
 
-// Again brings the decision of x up to date with the policy and the time of this
-// moment.
-func (e *Engine) Again(x *examine.Examination) error {
-	if !e.Examiner.Again(x, e.ClockHold()) {
+// Again brings the decision of x up to date with the policy of this moment, for a
+// start at this moment or at a later one.
+func (e *Engine) Again(x *examine.Examination, at time.Time) error {
+	if !e.Examiner.Again(x, at, e.ClockHold()) {
 		return nil
 	}
 	return e.sawPolicy(x.Input.Policy)
+}
+
+// Mark is a sign of all that Current and Again go by: what CONF holds, and the head
+// of the chain. Equal marks, each with true, say that nothing of it changed between
+// the two. False says that it cannot be told.
+func (e *Engine) Mark() (mark string, ok bool) {
+	chain, err := e.opened()
+	if err != nil || e.ClockHold() {
+		return "", false
+	}
+	pin := chain.State().Pin
+	mark, ok = e.Site.Mark(e.Clock())
+	return pin.Digest.String() + mark, ok
 }
 
 // sawPolicy remembers the serial of a policy that decided something, so that an

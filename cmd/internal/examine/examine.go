@@ -307,20 +307,25 @@ func (x *Examiner) policy() (*jobspec.Policy, error) {
 }
 
 // Again reads the policy once more and decides anew over what e holds open, where
-// any of its files changed or the decision is not of this second. It reports
-// whether it did. hold says whether the clock can be relied on.
-func (x *Examiner) Again(e *Examination, hold bool) bool {
+// any of its files changed or the decision is not of this second: now, or that of
+// the start where it is yet to come. It reports whether it did. hold says whether
+// the clock can be relied on.
+func (x *Examiner) Again(e *Examination, at time.Time, hold bool) bool {
 	in := e.Input
 	in.Policy, in.PolicyErr, in.PolicyMsg = nil, "", ""
 	x.readPolicy(&in)
 	same := in.Policy != nil && e.Input.Policy != nil && in.Policy.Digest == e.Input.Policy.Digest && sameOwner(in.Policy, e.Input.Policy, e.Op.Principal)
 	now := x.Now()
+	if at.After(now) {
+		now = at
+	}
 	// Approvals end and windows close at whole seconds: within one, time decides
 	// nothing anew. Before a slot and at it are never the same second.
 	if same && hold == e.Input.Host.Hold && now.Unix() == e.at.Unix() {
 		return false
 	}
 	in.Host = x.host(hold)
+	in.Host.Now = now
 	e.Input, e.at = in, now
 	e.Decision = jobspec.Decide(jobspec.PhaseTrigger, in)
 	return true

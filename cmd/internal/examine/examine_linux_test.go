@@ -235,7 +235,7 @@ func TestASandboxOfAnotherGrantDoesNotFit(t *testing.T) {
 				t.Fatalf("at first: %s, %+v", codes(e.Decision), e.Decision.Net)
 			}
 			put(t, l.Site.Dirs.Policy(), c.now, 0o600)
-			l.Again(e, false)
+			l.Again(e, time.Time{}, false)
 			if e.Fits() != c.fits {
 				t.Errorf("fits %v, %+v", e.Fits(), e.Decision.Net)
 			}
@@ -267,7 +267,7 @@ func TestAnApprovalIsOverWhenItsSecondBegins(t *testing.T) {
 			t.Fatalf("%s: %s", name, codes(e.Decision))
 		}
 		at = end.Add(-c.now)
-		renewed := l.Again(e, false)
+		renewed := l.Again(e, time.Time{}, false)
 		got := strings.Contains(codes(e.Decision), string(jobspec.CodeExpired))
 		if renewed != c.renewed || got != (c.want != "") {
 			t.Errorf("%s: decided anew %v, %s", name, renewed, codes(e.Decision))
