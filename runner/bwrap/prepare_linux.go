@@ -99,7 +99,7 @@ func (b *Backend) prepare(ctx context.Context, plan *runner.Plan, m runner.Machi
 	}
 	r := &run{b: b, p: p, table: table, pipes: ours, proc: proc, helper: helper, leaf: leaf, channel: events,
 		denials: runner.NewDenials(p.Denials, b.now), exited: make(chan struct{}), ended: make(chan struct{}), payload: -1, init: -1, secrets: p.Mask()}
-	go r.reap()
+	go r.reap(watchStarted(proc))
 	if err := r.arm(ctx, table, guards); err != nil {
 		err = r.tooSmall(err)
 		r.discard()
@@ -145,6 +145,12 @@ func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) erro
 	}
 	if r.init, err = unix.PidfdOpen(initPID, 0); err != nil {
 		return fmt.Errorf("hold the sandbox's init: %w", err)
+	}
+	if r.initGone, err = goneOf(initPID); err != nil {
+		return fmt.Errorf("hold the sandbox's init: %w", err)
+	}
+	if ended(r.init, 0) { // then the number may be another's by the second look
+		return r.setupError(errors.New("the sandbox's init ended"))
 	}
 	defer r.killAtEnd(ctx)() // not before: see killEarly
 	if err := r.awaitReady(initPID, table, deadline); err != nil {

@@ -24,14 +24,15 @@ import (
 
 // run is one sandbox: armed at first, then a process.
 type run struct {
-	b     *Backend
-	p     *runner.Blueprint
-	facts record.Facts
-	table *stub.Table
-	pipes *pipes
-	json  *json.Decoder
-	proc  *os.Process
-	init  int // pidfd of the namespace's init: killing it kills everything
+	b        *Backend
+	p        *runner.Blueprint
+	facts    record.Facts
+	table    *stub.Table
+	pipes    *pipes
+	json     *json.Decoder
+	proc     *os.Process
+	init     int // pidfd of the namespace's init: killing it kills everything
+	initGone *gone
 	// payload is a pidfd of the process that becomes the payload.
 	payload  int
 	captures [2]*runner.Capture
@@ -78,7 +79,9 @@ type run struct {
 // Facts are what Prepare measured.
 func (r *run) Facts() record.Facts { return r.facts }
 
-func (r *run) reap() {
+func (r *run) reap(g *gone) {
+	g.wait()
+	g.close()
 	r.state, _ = r.proc.Wait()
 	close(r.exited)
 }
@@ -131,6 +134,7 @@ func (r *run) release() {
 	r.b.dropLeaf(r.leaf)
 	r.pipes.close()
 	closeFDs(r.init, r.payload)
+	r.initGone.close()
 	r.channel.Close()
 	closeAll(r.result)
 	r.secrets.Clear()
@@ -153,15 +157,11 @@ func closeFDs(fds ...int) {
 // awaitInit waits until the namespace's init is dead, which is when the kernel
 // has killed everything in the namespace.
 func (r *run) awaitInit() {
-	if r.init < 0 {
+	if r.initGone != nil {
+		r.initGone.wait()
 		return
 	}
-	fds := []unix.PollFd{{Fd: int32(r.init), Events: unix.POLLIN}}
-	for {
-		_, err := unix.Poll(fds, -1)
-		if !errors.Is(err, unix.EINTR) {
-			return
-		}
+	for r.init >= 0 && !ended(r.init, -1) {
 	}
 }
 
