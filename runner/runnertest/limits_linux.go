@@ -67,13 +67,6 @@ func ends(r Result, code jobspec.Code) error {
 	return fmt.Errorf("ended as %+v, want %s; layers %v; %.300s %.300s", r.End, code, r.Facts.Layers, r.Out, r.Err)
 }
 
-func failed(r Result) error {
-	if r.End.Outcome == record.OutcomeSucceeded {
-		return fmt.Errorf("ended as %+v", r.End)
-	}
-	return nil
-}
-
 func memoryHog(l *Lab) error {
 	j := shell("head -c 200000000 /dev/zero | tail | wc -c")
 	j.limits = func(x *jobspec.Limits) { x.MemoryBytes = 48 << 20 }

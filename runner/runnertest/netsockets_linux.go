@@ -85,9 +85,13 @@ func otherSockets(l *Lab) error {
 		l.openToAll(p)
 	}
 	j := l.python(talk).in(jobspec.Workspace, cwd)
-	j.argv = append(j.argv, paths[0], paths[1], "/run/docker.sock", "/run/dbus/system_bus_socket", "/tmp/ssh-x/agent.1")
+	j.argv = append(j.argv, paths[0], paths[1], "/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock",
+		"/run/dbus/system_bus_socket", "/run/systemd/private", "/tmp/ssh-x/agent.1", "/run/user/1000/gnupg/S.gpg-agent")
 	j.net = &Network{local: paths[:1]}
-	r, err := l.wantNetDenied(j, "esc_unix_socket "+paths[1]+" x1", "esc_container_sock /run/docker.sock x1", "esc_dbus /run/dbus/system_bus_socket x1", "esc_agent_sock /tmp/ssh-x/agent.1 x1")
+	r, err := l.wantNetDenied(j, "esc_unix_socket "+paths[1]+" x1", "esc_container_sock /run/docker.sock x1",
+		"esc_container_sock /run/podman/podman.sock x1", "esc_container_sock /run/containerd/containerd.sock x1",
+		"esc_dbus /run/dbus/system_bus_socket x1", "esc_dbus /run/systemd/private x1",
+		"esc_agent_sock /tmp/ssh-x/agent.1 x1", "esc_agent_sock /run/user/1000/gnupg/S.gpg-agent x1")
 	if err != nil {
 		return err
 	}
