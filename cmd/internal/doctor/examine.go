@@ -23,7 +23,7 @@ func Examine(f Facts) []Check {
 	checks := files(f.Files)
 	checks = append(checks, clock(f), zone(f), sandbox(f.Sandbox))
 	if f.Sandbox.Usable {
-		checks = append(checks, limits(f.Sandbox))
+		checks = append(checks, limits(f))
 	}
 	checks = append(checks, machine(f)...)
 	return append(checks, sameUID(f), service(f), signingKey(f))
@@ -96,17 +96,26 @@ func sandbox(s jobspec.Sandbox) Check {
 
 // limits says whether a job is held as a whole. It is tried in the group that
 // this command runs in, which need not be the service's.
-func limits(s jobspec.Sandbox) Check {
+func limits(f Facts) Check {
 	var soft []string
 	for _, x := range []struct{ name, capability string }{{"memory", jobspec.CapCgroupMemory}, {"CPU", jobspec.CapCgroupCPU}} {
-		if !slices.Contains(s.Capabilities, x.capability) {
+		if !slices.Contains(f.Sandbox.Capabilities, x.capability) {
 			soft = append(soft, x.name)
 		}
 	}
 	if len(soft) == 0 {
 		return ok("limits", "memory and CPU are held for a job as a whole")
 	}
-	return warn("limits", strings.Join(soft, " and ")+" of jobs started from here are soft: held for each process and not for the job as a whole", jobspec.CgroupRemedy)
+	return warn("limits", strings.Join(soft, " and ")+" of jobs started from here are soft: held for each process and not for the job as a whole", delegation(f.System))
+}
+
+// delegation is how a service comes to a cgroup of its own, and how one sees
+// beforehand whether it will (systemd-run(1), loginctl(1)).
+func delegation(system bool) string {
+	if system {
+		return "Delegate=yes in the service's unit, or systemd-run --scope -p Delegate=yes sbxcron daemon; the same before sbxcron doctor shows what it gives"
+	}
+	return "systemd-run --user --scope -p Delegate=yes sbxcron daemon, or Delegate=yes in a unit of systemctl --user; the same before sbxcron doctor shows what it gives; loginctl enable-linger lets it go on when you are logged out"
 }
 
 // sameUID always warns in user mode: it is a fact that the owner must know.
