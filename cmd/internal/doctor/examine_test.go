@@ -52,7 +52,6 @@ func TestEachFaultIsNamedWithARemedy(t *testing.T) {
 		"no zone":            {func(f *Facts) { f.Zone = "" }, "zone", Warn, "--timezone"},
 		"no sandbox":         {func(f *Facts) { f.Sandbox = jobspec.Sandbox{} }, "sandbox", Fail, "bubblewrap"},
 		"soft limits":        {func(f *Facts) { f.Sandbox.Capabilities = nil }, "limits", Warn, "systemd-run --scope -p Delegate=yes sbxcron daemon"},
-		"user's soft limits": {func(f *Facts) { f.System, f.Sandbox.Capabilities = false, nil }, "limits", Warn, "systemd-run --user --scope -p Delegate=yes sbxcron daemon"},
 		"sandbox problem":    {func(f *Facts) { f.Sandbox.Usable, f.Sandbox.Remedy = false, "do this" }, "sandbox", Fail, "do this"},
 		"no landlock":        {func(f *Facts) { f.Machine.Landlock = 0 }, "landlock", Fail, "Landlock"},
 		"old landlock":       {func(f *Facts) { f.Machine.Landlock = 1 }, "landlock", Fail, "Landlock"},
@@ -133,5 +132,15 @@ func TestBackendsForThoseWhoAcceptThemAreToldAndFailNothing(t *testing.T) {
 	}
 	if found != 2 || Failed(Examine(f)) {
 		t.Errorf("%d told", found)
+	}
+}
+
+// A user's service is started by the user's own manager; the row above is root's.
+func TestAUserIsToldTheUsersCommandForSoftLimits(t *testing.T) {
+	f := sound()
+	f.System, f.Sandbox.Capabilities = false, nil
+	c := limits(f)
+	if c.Verdict != Warn || !strings.Contains(c.Remedy, "systemd-run --user --scope -p Delegate=yes sbxcron daemon") || !strings.Contains(c.Remedy, "enable-linger") {
+		t.Errorf("%+v", c)
 	}
 }
