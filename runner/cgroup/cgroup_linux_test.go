@@ -27,7 +27,7 @@ func held(t *testing.T, need func(Held) bool) *Tree {
 	t.Helper()
 	tree := openTree(t)
 	if !need(tree.Held()) {
-		t.Skipf("no cgroup controller for this: %s", tree.Why())
+		t.Skipf("needs root or a delegated cgroup: %s", tree.Why())
 	}
 	return tree
 }
@@ -213,7 +213,7 @@ func TestNamesThatLeadElsewhereMakeNoLeaf(t *testing.T) {
 // The service of root keeps four capabilities; cgroups must work with these.
 func TestItWorksWithTheCapabilitiesOfTheService(t *testing.T) {
 	if os.Geteuid() != 0 {
-		t.Skip("only root has capabilities to give up")
+		t.Skip("needs root, to give capabilities up")
 	}
 	if os.Getenv("SBXCRON_CGROUP_SHED") != "" {
 		t.Skip("this is the child")

@@ -39,7 +39,7 @@ func aged(t *testing.T, d string) *Set {
 
 func TestWhatAColdLookWouldSeeOtherwiseIsAChange(t *testing.T) {
 	if os.Geteuid() == 0 {
-		t.Skip("root opens no path without a child")
+		t.Skip("needs an ordinary user: root opens no path without a child")
 	}
 	for name, c := range map[string]struct {
 		do   func(d string) error
@@ -93,7 +93,7 @@ func TestWhatAColdLookWouldSeeOtherwiseIsAChange(t *testing.T) {
 // A change in the tick of the opening bears the same time as what was opened.
 func TestAYoungFileIsNeverSaidToBeUnchanged(t *testing.T) {
 	if os.Geteuid() == 0 {
-		t.Skip("root opens no path without a child")
+		t.Skip("needs an ordinary user: root opens no path without a child")
 	}
 	s := aged(t, t.TempDir())
 	s.began = s.began.Add(-time.Hour)
@@ -104,7 +104,7 @@ func TestAYoungFileIsNeverSaidToBeUnchanged(t *testing.T) {
 
 func TestAMountSomewhereIsAChange(t *testing.T) {
 	if os.Geteuid() == 0 {
-		t.Skip("root opens no path without a child")
+		t.Skip("needs an ordinary user: root opens no path without a child")
 	}
 	s := aged(t, t.TempDir())
 	s.mounts = append(s.mounts, "99 1 0:99 / /srv rw - tmpfs none rw\n"...)

@@ -116,7 +116,7 @@ func TestALookThatIsCutShortSaysSo(t *testing.T) {
 // TestClosedFoldersAreFound as an ordinary user: root reads everything.
 func TestClosedFoldersAreFound(t *testing.T) {
 	if os.Geteuid() == 0 {
-		t.Skip("root reads what nobody may read")
+		t.Skip("needs an ordinary user: root reads what nobody may read")
 	}
 	f := world(t, "before/f", "names/f", "shut/f", "blind/f")
 	shut := func(name string, mode os.FileMode) {

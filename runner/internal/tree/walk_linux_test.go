@@ -87,7 +87,7 @@ func TestAFolderCanBeLeftOut(t *testing.T) {
 // TestClosedFoldersAreTold as an ordinary user: root reads everything.
 func TestClosedFoldersAreTold(t *testing.T) {
 	if os.Geteuid() == 0 {
-		t.Skip("root reads what nobody may read")
+		t.Skip("needs an ordinary user: root reads what nobody may read")
 	}
 	top := folder(t, "blind/f", "names/f", "open/f", "shut/f")
 	for name, mode := range map[string]os.FileMode{"blind": 0o311, "names": 0o644, "shut": 0} {
