@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 )
@@ -54,9 +55,12 @@ func unescape(s string) string {
 }
 
 // readOwn reads where the service is: a path for each controller of version 1,
-// and one under "" for version 2 (cgroups(7)). It asks for this thread, which is
-// nobody's: the thread that /proc/self stands for may be in a leaf just now.
+// and one under "" for version 2 (cgroups(7)). It asks for this thread and keeps
+// it until it has read: the thread that /proc/self stands for may be in a leaf
+// just now, and so may one that another goroutine gets after the file is opened.
 func readOwn() (map[string]string, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	text, err := os.ReadFile("/proc/thread-self/cgroup")
 	if err != nil {
 		return nil, fmt.Errorf("find own cgroup: %w", err)
