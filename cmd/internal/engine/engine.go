@@ -45,6 +45,7 @@ type Engine struct {
 	trusted  trustDigests // the trust files last kept
 	memo     memo
 	live     Live
+	watcher  Watcher                   // nil for none
 	future   map[jobspec.Name]foreseen // nil until the jobs were first judged ahead
 	doubts   map[jobspec.Name]string   // what the record says of slots that have not come
 }
@@ -165,7 +166,7 @@ func (e *Engine) note(leaves ...*record.Leaf) error {
 // Append makes leaves durable. It fills in host, time and boot.
 func (e *Engine) Append(leaves ...*record.Leaf) (int64, error) {
 	e.mu.RLock()
-	ledger, runs := e.ledger, e.runs
+	ledger, runs, watcher := e.ledger, e.runs, e.watcher
 	e.mu.RUnlock()
 	if ledger == nil {
 		return 0, fmt.Errorf("append to the ledger: %w", e.chainErr)
@@ -181,6 +182,9 @@ func (e *Engine) Append(leaves ...*record.Leaf) (int64, error) {
 	first, err := ledger.Append(leaves...)
 	if err != nil {
 		return 0, err
+	}
+	if watcher != nil {
+		watcher.Appended(first, leaves)
 	}
 	return first, runs.Add(first, leaves...)
 }
