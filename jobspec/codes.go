@@ -65,6 +65,7 @@ const (
 	CodeExpired               Code = "expired"
 	CodeClockUntrusted        Code = "clock_untrusted"
 	CodeClockHold             Code = "clock_hold"
+	CodeClockStepped          Code = "clock_stepped"
 	CodeScheduleInvalid       Code = "schedule_invalid"
 )
 

@@ -61,6 +61,7 @@ var codeFacts = map[Code]codeFact{
 	CodeExpired:               {ClassPolicy, "look at the job and sign it again with replace and a new expires"},
 	CodeClockUntrusted:        {ClassUnavailable, "synchronise the clock"},
 	CodeClockHold:             {ClassUnavailable, "set the clock right; the job waits and does not expire meanwhile"},
+	CodeClockStepped:          {ClassUnavailable, "keep the clock synchronised; slots that a step passed over are missed"},
 	CodeScheduleInvalid:       {ClassData, "correct the schedule; next --expr shows what an expression means"},
 
 	CodePolicyMissing:   {ClassConfig, "put policy.toml back; without it nothing runs"},

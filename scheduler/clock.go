@@ -10,6 +10,12 @@ type Clock interface {
 	Boot() time.Duration
 }
 
+// Awake is a Clock that can also tell the time that the machine did not sleep.
+type Awake interface {
+	Clock
+	Awake() time.Duration
+}
+
 // Alarm wakes the loop. It may ring early, never only late: whoever hears it
 // looks at the clock.
 type Alarm interface {
@@ -33,6 +39,9 @@ func (SystemClock) Now() time.Time { return time.Now() }
 
 // Boot is the time since the machine started.
 func (SystemClock) Boot() time.Duration { return sinceBoot() }
+
+// Awake is Boot without the time that the machine slept.
+func (SystemClock) Awake() time.Duration { return awakeSinceBoot() }
 
 // Timer is an Alarm on a Go timer.
 type Timer struct {

@@ -209,6 +209,7 @@ func TestTheServiceIsOnTimeByTheMachinesClock(t *testing.T) {
 				if late := record.ParseStamp(l.StartedAt).Sub(slot); late != 0 {
 					t.Errorf("%s started %v late", l.Slot, late)
 				}
+			case record.Alert: // the bubble's time goes on, and the machine's own does not
 			default:
 				t.Errorf("a row of kind %s", l.Kind)
 			}

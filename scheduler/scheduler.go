@@ -37,6 +37,7 @@ type Options struct {
 	MaxParallel int
 	Drain       time.Duration // 0 is DefaultDrain
 	Log         *slog.Logger  // nil is silence
+	ClockDoubt  ClockDoubt    // nil where the clock is always believed
 }
 
 // phase is where the scheduler's life stands. The zero value starts nothing.
@@ -64,21 +65,22 @@ type Scheduler struct {
 
 	builders chan struct{} // holds one word for each sandbox that is built ahead right now
 
-	mu       sync.Mutex // guards all below; never held across a port
-	phase    phase
-	asked    bool  // somebody asked for the shutdown
-	killed   bool  // the shutdown must end at once
-	broken   error // why no more rows can be written
-	table    Timetable
-	holds    map[jobspec.Name]Hold
-	breakers map[jobspec.Name]*Breaker
-	live     map[jobspec.Name]*run // from due, or claimed, until the final row is durable
-	ahead    map[jobspec.Name]*run // built before their slot, which is still the table's
-	queue    queue
-	free     int
-	problems map[jobspec.Name]Problem
-	wall     time.Time // at the last tick
-	boot     time.Duration
+	mu        sync.Mutex // guards all below; never held across a port
+	phase     phase
+	asked     bool  // somebody asked for the shutdown
+	killed    bool  // the shutdown must end at once
+	broken    error // why no more rows can be written
+	table     Timetable
+	holds     map[jobspec.Name]Hold
+	breakers  map[jobspec.Name]*Breaker
+	live      map[jobspec.Name]*run // from due, or claimed, until the final row is durable
+	ahead     map[jobspec.Name]*run // built before their slot, which is still the table's
+	queue     queue
+	free      int
+	problems  map[jobspec.Name]Problem
+	lastLooks looks        // the clocks at the last tick
+	moved     string       // what they did before it, where that is worth a word
+	doubt     jobspec.Code // why the wall clock is not believed
 }
 
 // New checks the options and makes a scheduler that does nothing yet.
@@ -147,6 +149,9 @@ func (s *Scheduler) serve(ctx context.Context) {
 func (s *Scheduler) nextAt() time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.doubt != "" { // what is due waits
+		return s.o.Clock.Now().Add(longestSleep)
+	}
 	at, _ := s.table.NextAt()
 	if s.phase != serving {
 		return at

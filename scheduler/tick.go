@@ -2,14 +2,10 @@ package scheduler
 
 import (
 	"context"
-	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/scheduler/calendar"
 )
-
-// jumpSeen is the smallest step of the wall clock that is worth a line in the log.
-const jumpSeen = 5 * time.Second
 
 // tick takes what is due now. Rows of slots that do not run become durable
 // before a run of the same job is queued, so that the rows of one job come in the
@@ -21,16 +17,20 @@ func (s *Scheduler) tick() {
 }
 
 func (s *Scheduler) tickLocked() {
-	now, boot := s.o.Clock.Now(), s.o.Clock.Boot()
 	s.mu.Lock()
-	s.watchClock(now, boot)
+	clocks, written := s.watchClock()
+	now, boot := clocks.wall, clocks.boot
 	if s.phase != serving {
 		s.mu.Unlock()
 		return
 	}
 	s.openSlots(now)
 	s.dropStale(boot)
-	var written []*record.Leaf
+	if s.doubt != "" {
+		s.mu.Unlock()
+		_ = s.write(written...) // an error stops the service
+		return
+	}
 	var starts []*run
 	for _, turn := range s.table.Due(now) {
 		rows, start := s.take(turn)
@@ -71,7 +71,7 @@ func (s *Scheduler) take(turn Turn) (rows []*record.Leaf, start *run) {
 		rows = append(rows, row)
 	}
 	if turn.Missed.Count > 0 {
-		put(s.rows.missed(turn.Key, turn.Missed))
+		put(s.because(s.rows.missed(turn.Key, turn.Missed)))
 	}
 	for _, due := range turn.Dues {
 		switch hold, held := s.holds[job]; {
@@ -97,17 +97,6 @@ func (s *Scheduler) due(r *run, due calendar.Due) {
 	if len(due.Slots) > 1 {
 		r.later = append(r.later, s.rows.coalesced(r.key, due.Slots[1:], due.At))
 	}
-}
-
-// watchClock compares the wall clock with the one that nobody can set.
-func (s *Scheduler) watchClock(now time.Time, boot time.Duration) {
-	if !s.wall.IsZero() {
-		jump := now.Sub(s.wall) - (boot - s.boot)
-		if jump > jumpSeen || jump < -jumpSeen {
-			s.o.Log.Warn("the wall clock jumped", "by_seconds", int64(jump.Seconds()))
-		}
-	}
-	s.wall, s.boot = now.Round(0), boot
 }
 
 // pump starts queued runs while there is room. The caller holds mu.

@@ -39,11 +39,16 @@ func (c *Clock) Advance(d time.Duration) {
 	c.set(c.now.Add(d))
 }
 
-// Set changes the wall clock alone, as date(1) does, and rings every alarm that
-// is due then.
+// Set changes the wall clock alone, as date(1) does, and rings every alarm, as a
+// timer of the kernel does that is canceled when the clock is set.
 func (c *Clock) Set(now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	for _, a := range c.alarms {
+		if !a.at.IsZero() {
+			a.at = now
+		}
+	}
 	c.set(now)
 }
 
