@@ -1,0 +1,63 @@
+package scheduler
+
+import (
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+)
+
+// Words of a schedule. Everything else reads as the strict one, skip.
+const (
+	missedOnce     = "once"
+	overlapQueue   = "queue"
+	overlapReplace = "replace"
+)
+
+// manner is how the slots of a job are taken: all that its op says of them beside
+// when they are. Jobs that say the same share one, since there may be a million.
+// A nil manner skips what is missed and what overlaps, and tries once.
+type manner struct {
+	share    share
+	once     bool // the newest missed slot runs, if it is young enough
+	overlap  string
+	deadline time.Duration // how late a slot may start; 0 for no bound of its own
+	retries  int64         // further attempts of one run
+}
+
+var skipping = &manner{}
+
+// orSkip is never nil.
+func (m *manner) orSkip() *manner {
+	if m == nil {
+		return skipping
+	}
+	return m
+}
+
+func mannerOf(e Entry) manner {
+	return manner{
+		share: share{e.Principal, e.Tier}, once: e.Schedule.Missed == missedOnce, overlap: e.Schedule.Overlap,
+		deadline: time.Duration(e.Schedule.StartDeadlineSeconds) * time.Second, retries: e.Schedule.Retries,
+	}
+}
+
+// manner shares equal manners.
+func (t *Timetable) manner(e Entry) *manner {
+	m := mannerOf(e)
+	if old, ok := t.manners[m]; ok {
+		return old
+	}
+	if t.manners == nil {
+		t.manners = map[manner]*manner{}
+	}
+	t.manners[m] = &m
+	return &m
+}
+
+// mannerOf is how the slots of a job in the table are taken.
+func (t *Timetable) mannerOf(job jobspec.Name) *manner {
+	if it, ok := t.byJob[job]; ok {
+		return it.how
+	}
+	return skipping
+}
