@@ -17,7 +17,7 @@ var unraised = []string{
 	// Attempts that the kernel must tell.
 	"CodeAskStdin", "CodeAskPager", "CodeEscAgentBypass",
 	// Other backends, queues and their holders.
-	"CodeCapacity", "CodeServiceRunning",
+	"CodeServiceRunning",
 }
 
 // A code that the documents name and nothing raises would be a check that people

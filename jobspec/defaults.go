@@ -14,6 +14,10 @@ const (
 	FailWord = "fail" // the default for denials.on_denial
 
 	DefaultMaxDenials = 20
+
+	OnceWord = "once" // for missed: the newest missed slot runs
+	// MaxRetries bounds the further attempts of one run.
+	MaxRetries = 10
 )
 
 // Words for result: whose own result is read for what was denied to it.
@@ -29,6 +33,24 @@ const (
 	DefaultMinInterval = time.Minute
 	DefaultMaxJobs     = 20
 )
+
+// How late a slot may start where missed = "once". The default is half of the
+// schedule's shortest distance between two slots, within these bounds: a slot that is
+// noticed within the shorter one is not missed at all.
+const (
+	ShortestStartDeadline = 2 * time.Minute
+	LongestStartDeadline  = 2 * time.Hour
+	MaxStartDeadline      = 366 * 24 * time.Hour // for who names one
+)
+
+// defaultStartDeadline is for a schedule with that shortest distance of slots; zero
+// stands for one that is not known, or a single slot.
+func defaultStartDeadline(gap time.Duration) time.Duration {
+	if gap == 0 {
+		return LongestStartDeadline
+	}
+	return min(max(gap/2, ShortestStartDeadline), LongestStartDeadline).Truncate(time.Second)
+}
 
 // DefaultLimits are the limits of a job whose owner names none.
 func DefaultLimits() Limits {

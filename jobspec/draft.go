@@ -64,6 +64,9 @@ type Facts struct {
 
 	Zone  string // name of the machine's zone, "" when it has none
 	Words string // the calendar's sentence for the schedule
+	// Gap is the shortest distance of two slots of the schedule, 0 where there is one
+	// slot only.
+	Gap time.Duration
 
 	Cwd               Place // real path and owner; zero when the draft names none
 	Read, Write, Deny []string

@@ -14,11 +14,6 @@ func laterTable() []laterField {
 	return []laterField{
 		{"at", func(op *Op) bool { return !op.Spec.Schedule.At.IsZero() }},
 		{"jitter", func(op *Op) bool { return op.Spec.Schedule.JitterSeconds != 0 }},
-		{"missed once", func(op *Op) bool { return op.Spec.Schedule.Missed == "once" }},
-		{"start_deadline", func(op *Op) bool { return op.Spec.Schedule.StartDeadlineSeconds != 0 }},
-		{"overlap queue", func(op *Op) bool { return op.Spec.Schedule.Overlap == "queue" }},
-		{"overlap replace", func(op *Op) bool { return op.Spec.Schedule.Overlap == "replace" }},
-		{"retries", func(op *Op) bool { return op.Spec.Schedule.Retries != 0 }},
 		{"backend.any_of other than bwrap and landlock", otherBackend},
 		{"backend.devices", func(op *Op) bool { return len(op.Spec.Backend.Devices) > 0 }},
 		{"backend.image", func(op *Op) bool { return op.Spec.Backend.Image != "" }},

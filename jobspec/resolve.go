@@ -112,13 +112,23 @@ func resolveSchedule(d *Draft, f Facts) (Schedule, error) {
 		Cron: d.Cron, EverySeconds: int64(d.Every.Seconds()),
 		Timezone:      orElse(d.Timezone, orElse(f.Zone, DefaultZone)),
 		JitterSeconds: int64(d.Jitter.Seconds()),
-		Missed:        orElse(d.Missed, SkipWord), StartDeadlineSeconds: int64(d.StartDeadline.Seconds()),
+		Missed:        orElse(d.Missed, SkipWord), StartDeadlineSeconds: resolveStartDeadline(d, f),
 		Overlap: orElse(d.Overlap, SkipWord), Retries: d.Retries, Words: f.Words,
 	}
 	if !d.At.IsZero() {
 		s.At = InstantOf(d.At)
 	}
 	return s, nil
+}
+
+// resolveStartDeadline writes out how late a missed slot may start. Decide refuses one
+// where missed slots are skipped.
+func resolveStartDeadline(d *Draft, f Facts) int64 {
+	deadline := d.StartDeadline
+	if d.Missed == OnceWord && deadline == 0 {
+		deadline = defaultStartDeadline(f.Gap)
+	}
+	return int64(deadline.Seconds())
 }
 
 // resolveCommand returns argv as typed. With an embedded script argv holds the

@@ -147,8 +147,17 @@ func (j *judge) scheduleForm() {
 	if s.Timezone == "" {
 		j.no(CodeScheduleInvalid, "timezone", "the time zone must be written out")
 	}
-	j.word("missed", s.Missed, SkipWord, "once")
+	j.word("missed", s.Missed, SkipWord, OnceWord)
 	j.word("overlap", s.Overlap, SkipWord, "queue", "replace")
+	if (s.Missed == OnceWord) != (s.StartDeadlineSeconds > 0) {
+		j.no(CodeSpecMalformed, "start_deadline", "it belongs to missed = \"once\", which needs one")
+	}
+	if s.StartDeadlineSeconds > int64(MaxStartDeadline.Seconds()) {
+		j.no(CodeSpecMalformed, "start_deadline", "%d seconds is above %s", s.StartDeadlineSeconds, days(MaxStartDeadline))
+	}
+	if s.Retries > MaxRetries {
+		j.no(CodeSpecMalformed, "retries", "%d is above %d", s.Retries, MaxRetries)
+	}
 	if s.JitterSeconds < 0 || s.StartDeadlineSeconds < 0 || s.Retries < 0 {
 		j.no(CodeSpecMalformed, "schedule", "jitter, start_deadline and retries are not negative")
 	}

@@ -158,7 +158,7 @@ func (s *Scheduler) tryBuild(ctx context.Context, id string, key Key) (k *kit, w
 	if !exam.Decision().Allowed() {
 		return nil, fmt.Errorf("refused: %s", reasonsOf(exam.Decision().Refusals())[0].Code)
 	}
-	a, err := exam.Prepare(ctx, id)
+	a, err := exam.Prepare(ctx, id, 1)
 	if err != nil {
 		return nil, err
 	}
@@ -226,7 +226,7 @@ func (s *Scheduler) dropStale(boot time.Duration) {
 func (s *Scheduler) claimAhead(now time.Time) {
 	for job, r := range s.ahead {
 		near := !now.Before(r.due.At.Add(-ClaimAhead)) && now.Before(r.due.At)
-		if !near || !r.early.ready || r.early.kit == nil || s.free <= 0 || s.queue.Len() > 0 || s.live[job] != nil {
+		if !near || !r.early.ready || r.early.kit == nil || !s.seats.free(r.how.share) || s.queue.wants(s.seats.free) || s.live[job] != nil {
 			continue
 		}
 		if !s.table.Take(r.key, r.due.At) {
@@ -237,7 +237,7 @@ func (s *Scheduler) claimAhead(now time.Time) {
 		ctx, abort := context.WithTimeoutCause(context.Background(), PrepareTime, errTooLong)
 		r.stage, r.abort, r.claims = armed, abort, true
 		s.live[job] = r
-		s.free--
+		s.sit(r)
 		s.runs.Add(1)
 		go s.drive(ctx, r)
 	}

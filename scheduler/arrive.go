@@ -84,7 +84,7 @@ func (s *Scheduler) fresh(exam *openExam) (ok bool) {
 // closing is the final row of a run: what follows a claim is finished, refused or
 // lost, whatever kept the payload from starting.
 func closing(r *run, row *record.Leaf) *record.Leaf {
-	if row != nil && r.claims && (row.Kind == record.Skipped || row.Kind == record.Held) {
+	if row != nil && r.claims && (row.Kind == record.Skipped || row.Kind == record.Held || row.Kind == record.Missed) {
 		row.Kind, row.Outcome = record.Refused, record.OutcomeRefused
 	}
 	return row

@@ -126,7 +126,7 @@ func (s *Scheduler) liftSigned(entries []Entry) []*record.Leaf {
 
 // HoldOf reads a hold from its row.
 func HoldOf(l *record.Leaf) Hold {
-	h := Hold{At: record.ParseStamp(l.Time)}
+	h := Hold{At: record.ParseStamp(l.Time), Until: record.ParseStamp(l.Until)}
 	if l.RequestedBy != nil {
 		h.By = *l.RequestedBy
 	}

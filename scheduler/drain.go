@@ -64,7 +64,13 @@ func (s *Scheduler) leftInQueue() []*run {
 	defer s.turn.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.queue.takeAll()
+	var left []*run
+	for _, r := range s.queue.takeAll() {
+		if r.resume == nil { // else its own goroutine sees the end
+			left = append(left, r)
+		}
+	}
+	return left
 }
 
 // abortPreparations ends what would not be released any more.

@@ -43,12 +43,13 @@ func (s *Scheduler) hold(job jobspec.Name, h Hold, why Remark, reasons ...record
 		return refusal(jobspec.CodeJobHeld, "the job is held already")
 	}
 	h.At = s.o.Clock.Now()
+	h = h.bound(h.At, s.o.Clock.Boot())
 	s.holds[job] = h
 	s.dropAhead(job)
 	key := s.table.KeyOf(job)
 	s.mu.Unlock()
 	row := s.rows.manual(record.Held, key, h.By)
-	row.Run, row.Text, row.Reasons = why.ID, why.Text, reasons
+	row.Run, row.Text, row.Reasons, row.Until = why.ID, why.Text, reasons, stamp(h.Until)
 	if err := s.write(bounded(row)); err != nil {
 		return err
 	}

@@ -1,9 +1,6 @@
 package scheduler
 
 import (
-	"container/heap"
-	"slices"
-
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 )
@@ -49,6 +46,16 @@ func (s *Scheduler) flush(r *run) {
 // settle makes the final row durable and only then lets the job's next slot
 // start. A nil row means that the ledger broke.
 func (s *Scheduler) settle(r *run, final *record.Leaf) {
+	for r != nil {
+		if r = s.settleOne(r, final); r != nil {
+			final = s.halted(r)
+		}
+	}
+}
+
+// settleOne returns the run that has waited for this one and will not start any
+// more.
+func (s *Scheduler) settleOne(r *run, final *record.Leaf) *run {
 	if final != nil && s.write(final) != nil {
 		final = nil
 	}
@@ -67,11 +74,15 @@ func (s *Scheduler) settle(r *run, final *record.Leaf) {
 	if s.live[r.key.Job] == r {
 		delete(s.live, r.key.Job)
 	}
-	if r.stage != queued {
-		s.free++
+	s.rise(r)
+	next := s.promote(r.key.Job)
+	if next != nil && s.phase == serving {
+		s.queue.push(next)
+		next = nil
 	}
 	s.pump()
 	r.handle.finish(final)
+	return next
 }
 
 // dismiss ends runs that never left the queue: they hold no seat.
@@ -128,61 +139,12 @@ func (s *Scheduler) Cancel(id string, by record.Requester) error {
 
 // find looks a living run up. The caller holds mu.
 func (s *Scheduler) find(id string) *run {
-	for _, r := range s.live {
-		if r.id == id {
-			return r
+	for _, all := range []map[jobspec.Name]*run{s.live, s.waiting} {
+		for _, r := range all {
+			if r.id == id {
+				return r
+			}
 		}
 	}
 	return nil
-}
-
-// queue holds runs that wait for room: the oldest slot first, by name where two
-// are the same.
-type queue struct{ runs runHeap }
-
-func (q *queue) Len() int { return len(q.runs) }
-
-func (q *queue) push(r *run) { heap.Push(&q.runs, r) }
-
-func (q *queue) pop() *run { return heap.Pop(&q.runs).(*run) }
-
-func (q *queue) remove(r *run) bool {
-	i := slices.Index(q.runs, r)
-	if i < 0 {
-		return false
-	}
-	heap.Remove(&q.runs, i)
-	return true
-}
-
-// takeAll empties the queue in its order.
-func (q *queue) takeAll() []*run {
-	var all []*run
-	for q.Len() > 0 {
-		all = append(all, q.pop())
-	}
-	return all
-}
-
-type runHeap []*run
-
-func (h runHeap) Len() int { return len(h) }
-
-func (h runHeap) Less(i, j int) bool {
-	if c := h[i].order.Compare(h[j].order); c != 0 {
-		return c < 0
-	}
-	return h[i].key.Job < h[j].key.Job
-}
-
-func (h runHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-
-func (h *runHeap) Push(x any) { *h = append(*h, x.(*run)) }
-
-func (h *runHeap) Pop() any {
-	old := *h
-	r := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	return r
 }

@@ -60,6 +60,10 @@ func (s *Scheduler) tooLate(r *run) bool {
 // missedRun is the final row of a run whose start deadline passed while it waited.
 func (w rows) missedRun(r *run) *record.Leaf {
 	l := w.ofRun(record.Missed, record.OutcomeMissed, r)
-	l.Reasons = []record.Reason{{Code: jobspec.CodeMissedSkipped, Detail: "its start deadline of " + r.how.deadline.String() + " passed while it waited"}}
+	why := record.Reason{Code: jobspec.CodeCapacity, Detail: "its start deadline of " + r.how.deadline.String() + " passed while it waited for a seat"}
+	if r.waited {
+		why = record.Reason{Code: jobspec.CodeMissedSkipped, Detail: "its start deadline of " + r.how.deadline.String() + " passed while it waited for the run before it"}
+	}
+	l.Reasons = []record.Reason{why}
 	return l
 }

@@ -43,7 +43,7 @@ func (s *Scheduler) open() error {
 	}
 	s.mu.Lock()
 	for job, h := range holds {
-		s.holds[job] = h
+		s.holds[job] = h.bound(s.o.Clock.Now(), s.o.Clock.Boot())
 	}
 	maps.Copy(s.breakers, breakers)
 	s.mu.Unlock()
@@ -105,6 +105,7 @@ func (s *Scheduler) change(entries []Entry, first bool) ([]*record.Leaf, error) 
 			s.table.Delete(job)
 		}
 	}
+	s.countPrincipals(entries)
 	s.overtake(entries)
 	rows = append(rows, s.liftSigned(entries)...)
 	for job := range s.problems {

@@ -28,8 +28,10 @@ func (s *Scheduler) meet(turn Turn, due calendar.Due, put func(*record.Leaf)) (w
 	}
 	s.displace(job, put)
 	wait = s.newRun(turn.Key, turn.trigger(), due.At)
+	wait.how, wait.waited = how, true
 	s.due(wait, due)
 	s.waiting[job] = wait
+	end = func() {}
 	if how.overlap == overlapReplace {
 		end = s.stopRun(live, &halt{code: jobspec.CodeOverlapReplaced})
 	}

@@ -17,7 +17,10 @@ type Entry struct {
 	Anchor   time.Time // created of that op, from which intervals are counted
 	Since    time.Time // when this host accepted the op that put it in force; slots up to then are not due
 	Until    time.Time // when it ceased to be in force; zero while it is
-	Signed   time.Time // when the owner's last signature for it was accepted, where that is after Since
+	// Principal and Tier say whose share of the seats its runs take.
+	Principal jobspec.Principal
+	Tier      jobspec.Tier
+	Signed    time.Time // when the owner's last signature for it was accepted, where that is after Since
 }
 
 // Jobs lists what the chain puts in force.
@@ -74,7 +77,8 @@ type Examination interface {
 	Basis() Basis
 	// Prepare builds the sandbox up to its barrier. It is called after a yes
 	// only. An error that is a *Refusal gives the reason for the record.
-	Prepare(ctx context.Context, run string) (Armed, error)
+	// attempt is 1 but for a run that is tried again.
+	Prepare(ctx context.Context, run string, attempt int) (Armed, error)
 	// Again decides once more over the same files, by the policy of this moment, for
 	// a start at this moment or at the given one where that is later. It is called
 	// when the sandbox stands; Basis then says what it went by.
@@ -129,7 +133,10 @@ type Hold struct {
 	By  record.Requester
 	At  time.Time
 	Why jobspec.Code // breaker_open where the breaker took it, "" for an operator's
-	own bool         // taken by the service of this process
+	// Until is when it ends by itself, zero for an operator's release only.
+	Until time.Time
+	own   bool          // taken by the service of this process
+	ends  time.Duration // with Until: the latest end by the clock that nobody sets
 }
 
 // History answers from the ledger.

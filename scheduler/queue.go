@@ -10,10 +10,7 @@ import (
 // push adds a run: to its line, or apart where its moment has not come.
 func (q *queue) push(r *run) {
 	if r.notBefore > 0 {
-		if q.apart == nil {
-			q.apart = map[*run]bool{}
-		}
-		q.apart[r] = true
+		heap.Push(&q.apart, r)
 		return
 	}
 	q.enter(r)
@@ -46,8 +43,8 @@ func (q *queue) take(l *line, i int) *run {
 
 // remove takes out a run; false where it does not wait.
 func (q *queue) remove(r *run) bool {
-	if q.apart[r] {
-		delete(q.apart, r)
+	if i := slices.Index(q.apart, r); i >= 0 {
+		heap.Remove(&q.apart, i)
 		return true
 	}
 	l := q.lines[r.line]
@@ -77,6 +74,25 @@ func (h runHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 func (h *runHeap) Push(x any) { *h = append(*h, x.(*run)) }
 
 func (h *runHeap) Pop() any {
+	old := *h
+	r := old[len(old)-1]
+	old[len(old)-1] = nil
+	*h = old[:len(old)-1]
+	return r
+}
+
+// apartHeap is ordered by the moment that runs wait for.
+type apartHeap []*run
+
+func (h apartHeap) Len() int { return len(h) }
+
+func (h apartHeap) Less(i, j int) bool { return h[i].notBefore < h[j].notBefore }
+
+func (h apartHeap) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
+
+func (h *apartHeap) Push(x any) { *h = append(*h, x.(*run)) }
+
+func (h *apartHeap) Pop() any {
 	old := *h
 	r := old[len(old)-1]
 	old[len(old)-1] = nil

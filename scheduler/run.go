@@ -20,6 +20,7 @@ const (
 	armed        // built and claimed, before its slot
 	preparing
 	running
+	pausing // between two attempts
 )
 
 // run is one start of a job, from due to its final row. The fields below the
@@ -31,6 +32,18 @@ type run struct {
 	due     calendar.Due // no slots when asked for by hand
 	order   time.Time    // the queue's order: the due instant, or when it was asked for
 	handle  *Handle
+
+	how        *manner // never nil
+	seated     bool
+	sits       share            // whose seat it has
+	line       share            // in which it waits for one
+	notBefore  time.Duration    // by the clock that nobody sets; 0 for at once
+	ready      bool             // a run that waits for another: the rows of earlier slots are durable
+	resume     chan struct{}    // closed when a run that waits for its next attempt has a seat
+	attempts   []record.Attempt // by the run's own goroutine while it is driven
+	whole      record.End       // what all attempts did together
+	retryUntil time.Time
+	waited     bool // for another run of its job
 
 	key      Key // of a manual run known only once it is verified
 	stage    stage
@@ -80,9 +93,10 @@ func (e *openExam) Close() {
 	}
 }
 
+// newRun is called with mu held.
 func (s *Scheduler) newRun(key Key, trigger record.Trigger, order time.Time) *run {
 	id := runID(s.o.Clock.Now(), s.o.Random)
-	return &run{id: id, key: key, trigger: trigger, order: order, handle: newHandle(id)}
+	return &run{id: id, key: key, trigger: trigger, order: order, handle: newHandle(id), how: s.table.mannerOf(key.Job)}
 }
 
 // drive is the life of one run, in a goroutine of its own.
@@ -138,7 +152,7 @@ func (s *Scheduler) enter(ctx context.Context, r *run, v Verified, exam *openExa
 	if !v.Signed.Valid() || v.Identity != "" {
 		return s.rows.refused(r, v, basis, record.Reason{Code: jobspec.CodeIdentityUnproven, Detail: v.Detail})
 	}
-	armed, err := exam.Prepare(ctx, r.id)
+	armed, err := exam.Prepare(ctx, r.id, len(r.attempts)+1)
 	if err != nil {
 		return s.orHalted(r, s.rows.refused(r, v, basis, unprepared(ctx, err, jobspec.CodeSbxSetupFailed)))
 	}
@@ -179,10 +193,8 @@ func (s *Scheduler) start(r *run, v Verified, exam *openExam, armed Armed) *reco
 		return row
 	}
 	started := s.rows.started(r, v, exam.Basis(), armed.Facts())
-	if !r.claims {
-		if err := s.claim(r, started); err != nil {
-			return nil
-		}
+	if err := s.before(r, started); err != nil {
+		return nil
 	}
 	released = true
 	proc, err := armed.Release()
@@ -191,22 +203,37 @@ func (s *Scheduler) start(r *run, v Verified, exam *openExam, armed Armed) *reco
 	}
 	s.attach(r, proc)
 	exam.Close() // a long run must not keep the files of its decision open
-	r.handle.start(started)
+	if len(r.attempts) == 0 {
+		r.handle.start(started)
+	}
 	s.flush(r)
 	end := proc.Wait()
 	return s.finish(r, end)
 }
 
-// finish seals what the run wrote. A seal that cannot be made does not change
-// how the run ended; the record says that the output is not bound.
-func (s *Scheduler) finish(r *run, end record.End) *record.Leaf {
-	sealed, err := s.o.Finisher.Seal(r.id, end)
-	if err != nil {
-		end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeAuditUnavailable, Target: "output", Detail: err.Error()})
+// before makes durable what must be so before the payload is let go: the claim of
+// the slot, where it is not yet, or that a further attempt begins.
+func (s *Scheduler) before(r *run, started *record.Leaf) error {
+	switch {
+	case len(r.attempts) > 0:
+		started.Kind, started.Attempt = record.Attempted, int64(len(r.attempts)+1)
+		return s.write(started)
+	case r.claims:
+		return nil
 	}
+	return s.claim(r, started)
+}
+
+// finish looks at how an attempt ended, and goes on to the next one or to the final
+// row.
+func (s *Scheduler) finish(r *run, end record.End) *record.Leaf {
 	s.holdForLooking(r, end)
 	s.breakAfter(r, end)
-	return s.rows.finished(r, s.haltOf(r), end, sealed)
+	r.keep(end)
+	if s.mayTryAgain(r, end) {
+		return s.tryAgain(r, end)
+	}
+	return s.conclude(r, end)
 }
 
 // adopt compares the op that was found with the one that was due.
@@ -215,7 +242,7 @@ func (s *Scheduler) adopt(r *run, v Verified) *record.Leaf {
 		return nil // the decision refuses it, with the reason
 	}
 	found := Key{r.key.Job, v.Signed.Digest(), v.Signed.Op().Seq}
-	if len(r.due.Slots) > 0 && found.Op != r.key.Op {
+	if (len(r.due.Slots) > 0 || len(r.attempts) > 0) && found.Op != r.key.Op {
 		return s.rows.skipped(r, record.Reason{Code: jobspec.CodeHeadMoved, Detail: "the job was replaced before this slot could start"}, nil)
 	}
 	s.mu.Lock()
@@ -247,6 +274,8 @@ func (s *Scheduler) haltedLocked(r *run) *record.Leaf {
 	switch {
 	case r.halt != nil:
 		return s.rows.skipped(r, record.Reason{Code: r.halt.code}, r.halt.by)
+	case s.tooLate(r):
+		return s.rows.missedRun(r)
 	case s.phase != serving:
 		return s.rows.skipped(r, record.Reason{Code: jobspec.CodeShutdown, Detail: "the service ends"}, nil)
 	case held && len(r.due.Slots) > 0:
@@ -275,7 +304,7 @@ func (s *Scheduler) afterPanic(r *run) *record.Leaf {
 		s.quietly(func() { proc.Kill(jobspec.CodeInternal) })
 	}
 	cause := record.Reason{Code: jobspec.CodeInternal, Detail: "the service had a defect in this run"}
-	if claimed {
+	if claimed || len(r.attempts) > 0 {
 		return s.rows.lost(r, cause)
 	}
 	return s.rows.refused(r, Verified{}, Basis{}, cause)

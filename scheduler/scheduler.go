@@ -35,9 +35,12 @@ type Options struct {
 	// MaxParallel bounds the runs that are prepared or going on, and how many
 	// sandboxes are built before their slots; 0 is twice the number of CPUs.
 	MaxParallel int
-	Drain       time.Duration // 0 is DefaultDrain
-	Log         *slog.Logger  // nil is silence
-	ClockDoubt  ClockDoubt    // nil where the clock is always believed
+	// Shares bounds the runs of principals and tiers; false: it cannot be told now,
+	// and what was told before stays. nil bounds none.
+	Shares     func() (Shares, bool)
+	Drain      time.Duration // 0 is DefaultDrain
+	Log        *slog.Logger  // nil is silence
+	ClockDoubt ClockDoubt    // nil where the clock is always believed
 }
 
 // phase is where the scheduler's life stands. The zero value starts nothing.
@@ -74,9 +77,10 @@ type Scheduler struct {
 	holds     map[jobspec.Name]Hold
 	breakers  map[jobspec.Name]*Breaker
 	live      map[jobspec.Name]*run // from due, or claimed, until the final row is durable
+	waiting   map[jobspec.Name]*run // for the end of the living run of their job
 	ahead     map[jobspec.Name]*run // built before their slot, which is still the table's
 	queue     queue
-	free      int
+	seats     seats
 	problems  map[jobspec.Name]Problem
 	lastLooks looks        // the clocks at the last tick
 	moved     string       // what they did before it, where that is worth a word
@@ -105,7 +109,7 @@ func New(o Options) (*Scheduler, error) {
 		wake: make(chan struct{}, 1), stop: make(chan struct{}), kill: make(chan struct{}), opened: make(chan struct{}),
 		builders: make(chan struct{}, max(2, runtime.NumCPU())),
 		holds:    map[jobspec.Name]Hold{}, breakers: map[jobspec.Name]*Breaker{}, live: map[jobspec.Name]*run{}, ahead: map[jobspec.Name]*run{}, problems: map[jobspec.Name]Problem{},
-		free: o.MaxParallel,
+		waiting: map[jobspec.Name]*run{}, seats: newSeats(o.MaxParallel),
 	}, nil
 }
 
@@ -156,8 +160,11 @@ func (s *Scheduler) nextAt() time.Time {
 	if s.phase != serving {
 		return at
 	}
-	if early := s.wakeAhead(s.o.Clock.Now()); !early.IsZero() && (at.IsZero() || early.Before(at)) {
-		return early
+	now := s.o.Clock.Now()
+	for _, t := range []time.Time{s.wakeAhead(now), s.wakeLater(now, s.o.Clock.Boot())} {
+		if !t.IsZero() && (at.IsZero() || t.Before(at)) {
+			at = t
+		}
 	}
 	return at
 }

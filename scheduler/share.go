@@ -1,7 +1,7 @@
 package scheduler
 
 import (
-	"maps"
+	"container/heap"
 	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -125,7 +125,7 @@ type line struct{ runs runHeap }
 // too.
 type queue struct {
 	lines map[share]*line
-	apart map[*run]bool // wait for their moment
+	apart apartHeap // wait for their moment
 	n     int
 }
 
@@ -146,26 +146,27 @@ func (q *queue) pop(may func(share) bool) *run {
 	return q.take(best, 0)
 }
 
-// come moves those whose moment has come to their lines, and tells when the next is.
-func (q *queue) come(boot time.Duration) (next time.Duration, some bool) {
-	for r := range q.apart {
-		if r.notBefore <= boot {
-			delete(q.apart, r)
-			q.enter(r)
-			continue
-		}
-		if !some || r.notBefore < next {
-			next, some = r.notBefore, true
+// wants reports whether a run waits that may have a seat.
+func (q *queue) wants(may func(share) bool) bool {
+	for of := range q.lines {
+		if may(of) {
+			return true
 		}
 	}
-	return next, some
+	return false
+}
+
+// come moves those whose moment has come to their lines.
+func (q *queue) come(boot time.Duration) {
+	for len(q.apart) > 0 && q.apart[0].notBefore <= boot {
+		q.enter(heap.Pop(&q.apart).(*run))
+	}
 }
 
 // takeAll empties the queue in its order.
 func (q *queue) takeAll() []*run {
-	for r := range maps.Clone(q.apart) {
-		delete(q.apart, r)
-		q.enter(r)
+	for len(q.apart) > 0 {
+		q.enter(heap.Pop(&q.apart).(*run))
 	}
 	var all []*run
 	for q.n > 0 {

@@ -19,7 +19,7 @@ type RunInfo struct {
 	RequestedBy *record.Requester
 	Slot        jobspec.Slot // zero for a manual run
 	Scheduled   time.Time
-	State       string    // queued, armed, preparing, running
+	State       string    // queued, armed, preparing, running, waiting (for the next attempt)
 	ReleasedAt  time.Time // zero until running
 	Ending      jobspec.Code
 }
@@ -28,10 +28,10 @@ type RunInfo struct {
 func (s *Scheduler) Running() []RunInfo {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := make([]RunInfo, 0, len(s.live))
-	for _, r := range s.live {
+	all := make([]RunInfo, 0, len(s.live)+len(s.waiting))
+	for _, r := range slices.Concat(slices.Collect(maps.Values(s.live)), slices.Collect(maps.Values(s.waiting))) {
 		info := RunInfo{Run: r.id, Job: r.key.Job, Op: r.key.Op, Trigger: r.trigger, RequestedBy: r.by,
-			Scheduled: r.order, State: [...]string{queued: "queued", armed: "armed", preparing: "preparing", running: "running"}[r.stage], ReleasedAt: r.began}
+			Scheduled: r.order, State: [...]string{queued: "queued", armed: "armed", preparing: "preparing", running: "running", pausing: "waiting"}[r.stage], ReleasedAt: r.began}
 		if len(r.due.Slots) > 0 {
 			info.Slot = r.due.Slots[0]
 		}

@@ -17,6 +17,7 @@ func (s *Scheduler) tick() {
 }
 
 func (s *Scheduler) tickLocked() {
+	s.askShares(s.o.Clock.Boot())
 	s.mu.Lock()
 	clocks, written := s.watchClock()
 	now, boot := clocks.wall, clocks.boot
@@ -31,64 +32,91 @@ func (s *Scheduler) tickLocked() {
 		_ = s.write(written...) // an error stops the service
 		return
 	}
-	var starts []*run
+	all := taken{rows: written}
 	for _, turn := range s.table.Due(now) {
-		rows, start := s.take(turn)
-		if start != nil && len(rows) == 0 {
-			s.queue.push(start) // no row of this job comes before it
+		t := s.take(turn)
+		all.add(t)
+		if t.start != nil && len(t.rows) == 0 && !turn.CatchUp {
+			s.queue.push(t.start) // no row of this job comes before it
 			continue
 		}
-		written = append(written, rows...)
-		if start != nil {
-			starts = append(starts, start)
-		}
+		all.later(t.start, turn.CatchUp)
 	}
+	spread(all.catchUps, boot)
+	s.queue.come(boot)
+	all.rows = append(all.rows, s.expireHolds(now, boot)...)
 	s.pump()
 	s.claimAhead(now)
 	s.armAhead(now)
 	s.mu.Unlock()
-	if err := s.write(written...); err != nil {
-		s.forget(starts)
+	for _, end := range all.ends {
+		end()
+	}
+	if err := s.write(all.rows...); err != nil {
+		s.forget(all.starts, all.waits)
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range starts {
+	for _, r := range all.starts {
 		s.queue.push(r)
 	}
+	s.ready(all.waits)
 	s.pump()
 }
 
-// take turns one entry's dues into rows and at most one run.
-func (s *Scheduler) take(turn Turn) (rows []*record.Leaf, start *run) {
-	job := turn.Key.Job
-	put := func(row *record.Leaf) {
-		// A row behind a run that has no row yet must wait for it.
-		if r := s.live[job]; r != nil && !r.recorded {
-			r.later = append(r.later, row)
-			return
-		}
-		rows = append(rows, row)
+// taken is what came of one turn, or of all turns of a tick.
+type taken struct {
+	rows     []*record.Leaf
+	start    *run   // of one turn
+	starts   []*run // whose rows come first
+	catchUps []*run // of those
+	waits    []*run // that wait for the run of their job
+	ends     []func()
+}
+
+func (t *taken) add(one taken) {
+	t.rows, t.waits, t.ends = append(t.rows, one.rows...), append(t.waits, one.waits...), append(t.ends, one.ends...)
+}
+
+func (t *taken) later(start *run, catchUp bool) {
+	if start == nil {
+		return
 	}
+	t.starts = append(t.starts, start)
+	if catchUp {
+		t.catchUps = append(t.catchUps, start)
+	}
+}
+
+// take turns one entry's dues into rows, at most one run that starts and at most
+// one that waits.
+func (s *Scheduler) take(turn Turn) (t taken) {
+	job := turn.Key.Job
+	put := s.putFor(job, &t.rows)
 	if turn.Missed.Count > 0 {
 		put(s.because(s.rows.missed(turn.Key, turn.Missed)))
 	}
 	for _, due := range turn.Dues {
 		switch hold, held := s.holds[job]; {
-		case held:
+		case held && hold.covers(due.At):
 			put(s.rows.held(turn.Key, due, hold))
 		case s.live[job] != nil:
-			put(s.rows.overlap(turn.Key, due, s.live[job].id))
-		default:
-			if start = s.takeAhead(turn.Key, due.At); start == nil {
-				start = s.newRun(turn.Key, record.BySchedule, due.At)
-				s.due(start, due)
+			if wait, end := s.meet(turn, due, put); wait != nil {
+				t.waits = append(t.waits, wait)
+				t.ends = append(t.ends, end)
 			}
-			s.live[job] = start
+		default:
+			if t.start = s.takeAhead(turn.Key, due.At); t.start == nil {
+				t.start = s.newRun(turn.Key, turn.trigger(), due.At)
+				s.due(t.start, due)
+			}
+			t.start.how = turn.how.orSkip()
+			s.live[job] = t.start
 		}
 	}
 	s.dropAhead(job) // built for a slot that does not run
-	return rows, start
+	return t
 }
 
 // due gives a run its slots.
@@ -101,9 +129,17 @@ func (s *Scheduler) due(r *run, due calendar.Due) {
 
 // pump starts queued runs while there is room. The caller holds mu.
 func (s *Scheduler) pump() {
-	for s.phase == serving && s.free > 0 && s.queue.Len() > 0 {
-		r := s.queue.pop()
-		s.free--
+	for s.phase == serving {
+		r := s.queue.pop(s.seats.free)
+		if r == nil {
+			return
+		}
+		s.sit(r)
+		if r.resume != nil {
+			close(r.resume) // its own goroutine goes on
+			r.resume = nil
+			continue
+		}
 		// The context ends a preparation and never a released run, which is ended
 		// through its process.
 		ctx, abort := context.WithTimeoutCause(context.Background(), PrepareTime, errTooLong)
@@ -115,10 +151,16 @@ func (s *Scheduler) pump() {
 
 // forget drops runs that cannot be recorded: the ledger broke. Their slots have
 // no row and are missed at the next start.
-func (s *Scheduler) forget(runs []*run) {
+func (s *Scheduler) forget(starts, waits []*run) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, r := range runs {
+	for _, w := range waits {
+		if s.waiting[w.key.Job] == w {
+			delete(s.waiting, w.key.Job)
+			w.handle.finish(nil)
+		}
+	}
+	for _, r := range starts {
 		delete(s.live, r.key.Job)
 		s.abandon(r)
 		r.handle.finish(nil)

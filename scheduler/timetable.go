@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/scheduler/calendar"
 )
 
@@ -17,9 +18,19 @@ const MissedAfter = 2 * time.Minute
 // Turn is what came due for one entry: perhaps slots that are too old, then
 // those that may start.
 type Turn struct {
-	Key    Key
-	Missed calendar.Span // Count is 0 for none
-	Dues   []calendar.Due
+	Key     Key
+	Missed  calendar.Span // Count is 0 for none
+	Dues    []calendar.Due
+	CatchUp bool // the only due is one that was missed
+	how     *manner
+}
+
+// trigger is what made the dues of a turn start.
+func (t Turn) trigger() record.Trigger {
+	if t.CatchUp {
+		return record.ByCatchUp
+	}
+	return record.BySchedule
 }
 
 // Key names the spec that a slot belongs to.
@@ -35,6 +46,7 @@ type item struct {
 	since int64 // Unix time; tells a job that was put in force again
 	next  int64
 	cal   *calendar.Calendar
+	how   *manner
 	pos   int
 }
 
@@ -44,6 +56,8 @@ type Timetable struct {
 	heap   dueHeap
 	byJob  map[jobspec.Name]*item
 	shared map[shared]*calendar.Calendar
+
+	manners map[manner]*manner
 }
 
 // shared names a calendar that all jobs with this text and zone use.
@@ -76,7 +90,7 @@ func (t *Timetable) Set(e Entry, after time.Time) error {
 	if t.byJob == nil {
 		t.byJob = map[jobspec.Name]*item{}
 	}
-	it := &item{key: Key{e.Job, e.Op, e.Seq}, since: e.Since.Unix(), next: next.Unix(), cal: cal}
+	it := &item{key: Key{e.Job, e.Op, e.Seq}, since: e.Since.Unix(), next: next.Unix(), cal: cal, how: t.manner(e)}
 	t.byJob[e.Job] = it
 	heap.Push(&t.heap, it)
 	return nil
@@ -166,8 +180,9 @@ func (t *Timetable) Due(now time.Time) []Turn {
 }
 
 func (it *item) turn(now time.Time) Turn {
-	turn := Turn{Key: it.key}
-	from := time.Unix(it.next-1, 0)
+	turn := Turn{Key: it.key, how: it.how}
+	first := time.Unix(it.next-1, 0)
+	from := first
 	if young := now.Add(-MissedAfter); from.Before(young) {
 		turn.Missed, _ = it.cal.Span(from, young)
 		from = young
@@ -175,10 +190,14 @@ func (it *item) turn(now time.Time) Turn {
 	for {
 		due, ok := it.cal.Next(from)
 		if !ok || due.At.After(now) {
-			return turn
+			break
 		}
 		turn.Dues, from = append(turn.Dues, due), due.At
 	}
+	if it.how.once && turn.Missed.Count > 0 {
+		return it.catchUp(turn, first, now)
+	}
+	return turn
 }
 
 func (t Turn) first() time.Time {

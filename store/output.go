@@ -56,7 +56,8 @@ type sealedStream struct {
 	KeptSalt jobspec.Digest `json:"kept_salt"`
 }
 
-// Create makes the file of one stream ("out" or "err") of a run for writing.
+// Create makes the file of one stream of a run for writing: "out", "err", or what
+// record.AttemptStream makes of them.
 func (o *Outputs) Create(run, stream string) (*os.File, error) {
 	path, err := o.path(run, stream)
 	if err != nil {
@@ -75,11 +76,11 @@ func (o *Outputs) Create(run, stream string) (*os.File, error) {
 	return f, nil
 }
 
-// Forget removes the files of a run that did not start; they are empty. What it
+// Forget removes the files of an attempt that did not start; they are empty. What it
 // cannot remove is pruned with its age.
-func (o *Outputs) Forget(run string) {
+func (o *Outputs) Forget(run string, attempt int) {
 	for _, stream := range []string{"out", "err"} {
-		path, err := o.path(run, stream)
+		path, err := o.path(run, record.AttemptStream(stream, attempt))
 		if err != nil {
 			return
 		}
@@ -217,8 +218,8 @@ func (o *Outputs) path(run, ext string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if ext != "out" && ext != "err" && ext != "json" {
-		return "", fmt.Errorf("stream %q: want out or err", ext)
+	if !record.IsStream(ext) && ext != "json" {
+		return "", fmt.Errorf("stream %q: want out or err, or out.2 of a second attempt", ext)
 	}
 	return filepath.Join(o.dirs.OutputDir(), at.Format(dayForm), run+"."+ext), nil
 }

@@ -28,6 +28,7 @@ const (
 	Lost        Kind = "lost"
 	Held        Kind = "held"     // an operator's hold; with a slot: the slot did not run because of it
 	Released    Kind = "released" //
+	Attempted   Kind = "attempt"  // a further attempt of a run begins
 	Boot        Kind = "boot"
 	TrustLoaded Kind = "trust_loaded"
 	OpAccepted  Kind = "op_accepted"
@@ -116,9 +117,11 @@ type Leaf struct {
 	Zone        string            `json:"zone_data"` // version of the embedded zone data
 	Version     string            `json:"version"`   // of sbxcron
 	PID         int64             `json:"pid"`       // of the service, in boot
-	Until       string            `json:"until"`     // instant of the last slot, where a row covers several
+	Until       string            `json:"until"`     // instant of the last slot, where a row covers several; of a hold: when it ends by itself
 	Count       int64             `json:"count"`     // pruned: files removed
 	Bytes       int64             `json:"bytes"`     // pruned: bytes removed
+	Attempt     int64             `json:"attempt"`   // which one begins, from 2 on
+	Attempts    []Attempt         `json:"attempts"`  // of a run that had several
 }
 
 // Requester is who asked for a manual act, by the uid of the connection.

@@ -25,7 +25,8 @@ func wholeLeaf() *Leaf {
 		Denials:     []Denial{{Code: jobspec.CodeNetDeniedDirect, Target: "t", Certainty: "observed", Count: 2, FirstAt: "f", Expected: true, Rule: "r"}},
 		Connections: []Connection{{Host: "h", Port: 443, Address: "a", Upstream: "u", Count: 2, BytesIn: 3, BytesOut: 4, Rule: "r"}},
 		Resources:   &Resources{CPUMillis: 5, MaxRSSBytes: 6}, Outputs: []Output{{Stream: "out", Bytes: 9, SHA256: d("o"), Kept: 8, KeptSHA: d("k"), Truncated: true}},
-		Text: d("text"), Zone: "2026a", Version: "0.1.0", PID: 42, Until: "u", Count: 3, Bytes: 4}
+		Text: d("text"), Zone: "2026a", Version: "0.1.0", PID: 42, Until: "u", Count: 3, Bytes: 4,
+		Attempt: 2, Attempts: []Attempt{{Outcome: OutcomeFailed, StartedAt: "a", EndedAt: "e", ExitCode: 1, Exited: true, Signal: "TERM", Code: jobspec.CodeEscSudo}}}
 }
 
 func TestALeafIsReadBackWhole(t *testing.T) {
@@ -93,7 +94,7 @@ func TestOtherLinesAreRefused(t *testing.T) {
 
 func TestWhichLeavesEndASlot(t *testing.T) {
 	final := map[Kind]bool{Finished: true, Refused: true, Skipped: true, Missed: true, Lost: true}
-	for _, k := range []Kind{Claimed, Started, Finished, Refused, Skipped, Missed, Lost, Held, Released, Boot, TrustLoaded, OpAccepted, OpRefused, Pruned, Alert, "", "nonsense"} {
+	for _, k := range []Kind{Claimed, Started, Finished, Refused, Skipped, Missed, Lost, Held, Released, Attempted, Boot, TrustLoaded, OpAccepted, OpRefused, Pruned, Alert, "", "nonsense"} {
 		if got := (&Leaf{Kind: k}).Final(); got != final[k] {
 			t.Errorf("%s without a slot: %v", k, got)
 		}

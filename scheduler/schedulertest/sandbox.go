@@ -114,7 +114,7 @@ func (e *examination) Fits() bool {
 func (e *examination) Fresh() bool {
 	return e.sandbox.Fresh == nil || e.sandbox.Fresh(e.job)
 }
-func (e *examination) Prepare(ctx context.Context, run string) (scheduler.Armed, error) {
+func (e *examination) Prepare(ctx context.Context, run string, _ int) (scheduler.Armed, error) {
 	if hook := e.sandbox.Prepare; hook != nil {
 		if err := hook(ctx, e.job); err != nil {
 			return nil, err

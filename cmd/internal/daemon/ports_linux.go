@@ -96,7 +96,7 @@ func (u unverified) Basis() scheduler.Basis {
 	return scheduler.Basis{Verdicts: jobspec.Verdicts{Identity: jobspec.No}}
 }
 
-func (u unverified) Prepare(context.Context, string) (scheduler.Armed, error) {
+func (u unverified) Prepare(context.Context, string, int) (scheduler.Armed, error) {
 	return nil, &scheduler.Refusal{Reason: record.Reason{Code: jobspec.CodeIdentityUnproven}}
 }
 
@@ -128,10 +128,10 @@ func (x *examination) Basis() scheduler.Basis {
 }
 
 // Prepare builds the sandbox from the very files that were looked at.
-func (x *examination) Prepare(ctx context.Context, run string) (scheduler.Armed, error) {
+func (x *examination) Prepare(ctx context.Context, run string, attempt int) (scheduler.Armed, error) {
 	plan, err := runner.NewPlan(runner.PlanInput{
 		Signed: x.signed, Decision: x.x.Decision, Pins: x.x.Pins, Run: run, Account: x.account(),
-		Outputs: runOutputs{x.outputs, run}, Host: x.host, Secrets: x.x.Secrets,
+		Outputs: runOutputs{x.outputs, run, attempt}, Host: x.host, Secrets: x.x.Secrets,
 	})
 	if err != nil {
 		return nil, refusalOf(err)
@@ -142,12 +142,12 @@ func (x *examination) Prepare(ctx context.Context, run string) (scheduler.Armed,
 	}
 	armed, err := backend.Prepare(ctx, plan)
 	if err != nil {
-		x.outputs.Forget(run)
+		x.outputs.Forget(run, attempt)
 		return nil, refusalOf(err)
 	}
 	release := x.release
 	x.release = func() {} // the run has the uid from here on
-	return armedRun{armed, release, func() { x.outputs.Forget(run) }, x.stateCheck()}, nil
+	return armedRun{armed, release, func() { x.outputs.Forget(run, attempt) }, x.stateCheck()}, nil
 }
 
 // Again decides once more, by the policy as it is now.
@@ -184,11 +184,14 @@ func (x *examination) Close() {
 
 // runOutputs makes the files of one run.
 type runOutputs struct {
-	all *store.Outputs
-	run string
+	all     *store.Outputs
+	run     string
+	attempt int
 }
 
-func (o runOutputs) Create(stream string) (*os.File, error) { return o.all.Create(o.run, stream) }
+func (o runOutputs) Create(stream string) (*os.File, error) {
+	return o.all.Create(o.run, record.AttemptStream(stream, o.attempt))
+}
 
 // armedRun gives the runner's process as the scheduler's, and gives the uid of
 // the run back once no process of it is left.

@@ -195,7 +195,7 @@ func (e *Engine) Output(_ context.Context, run, stream string, offset int64) (io
 // nothingWritten reports whether a stream is empty by the record, or belongs to
 // a run that never started or has written nothing yet.
 func nothingWritten(row store.RunRow, stream string) bool {
-	if stream != "out" && stream != "err" {
+	if !record.IsStream(stream) {
 		return false
 	}
 	if row.Final == nil || row.Start == nil {

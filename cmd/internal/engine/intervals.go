@@ -83,7 +83,7 @@ func fillSchedule(chain Entries, i *scheduler.Entry) error {
 	if err != nil {
 		return err
 	}
-	i.Schedule, i.Anchor = op.Spec.Schedule, op.Created.Time()
+	i.Schedule, i.Anchor, i.Principal, i.Tier = op.Spec.Schedule, op.Created.Time(), op.Principal, op.Tier
 	return nil
 }
 

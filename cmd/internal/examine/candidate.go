@@ -48,7 +48,7 @@ func (x *Examiner) Candidate(ctx context.Context, d *jobspec.Draft, at Position,
 	if err := x.findPaths(ctx, d, base, &facts); err != nil {
 		return nil, err
 	}
-	if facts.Words, err = words(d, facts); err != nil {
+	if facts.Words, facts.Gap, err = words(d, facts); err != nil {
 		return nil, err
 	}
 	return jobspec.Resolve(d, facts)
@@ -221,8 +221,8 @@ func unusable(field, typed string, code jobspec.Code, detail string) error {
 }
 
 // words reads the schedule once more than needed so that its sentence becomes
-// part of the signed bytes.
-func words(d *jobspec.Draft, f jobspec.Facts) (string, error) {
+// part of the signed bytes, and its shortest distance of slots what is late.
+func words(d *jobspec.Draft, f jobspec.Facts) (string, time.Duration, error) {
 	zone := d.Timezone
 	if zone == "" {
 		zone = f.Zone
@@ -232,13 +232,13 @@ func words(d *jobspec.Draft, f jobspec.Facts) (string, error) {
 	}
 	s := jobspec.Schedule{Cron: d.Cron, EverySeconds: int64(d.Every.Seconds()), Timezone: zone}
 	if s.Cron == "" && s.EverySeconds == 0 {
-		return "", nil // Resolve names what is missing
+		return "", 0, nil // Resolve names what is missing
 	}
 	c, err := calendar.FromSpec(s, f.Now)
 	if err != nil {
-		return "", err
+		return "", 0, err
 	}
-	return c.Words(), nil
+	return c.Words(), time.Duration(c.Gap()) * time.Second, nil
 }
 
 // LocalZone is the name of the machine's zone, "" when it has none: what
