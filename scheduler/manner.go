@@ -56,7 +56,7 @@ func (t *Timetable) manner(e Entry) *manner {
 
 // mannerOf is how the slots of a job in the table are taken.
 func (t *Timetable) mannerOf(job jobspec.Name) *manner {
-	if it, ok := t.byJob[job]; ok {
+	if it := t.byJob.find(job); it != nil {
 		return it.how
 	}
 	return skipping

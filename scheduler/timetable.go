@@ -47,27 +47,25 @@ type item struct {
 	next  int64
 	cal   *calendar.Calendar
 	how   *manner
-	pos   int
+	pos   int32
 }
 
 // Timetable knows when each job is due next. The zero value is empty. It is not
 // safe for use by several goroutines.
 type Timetable struct {
 	heap   dueHeap
-	byJob  map[jobspec.Name]*item
-	shared map[shared]*calendar.Calendar
+	byJob  itemIndex
+	room   itemRoom
+	shared calendars
 
 	manners map[manner]*manner
 }
 
-// shared names a calendar that all jobs with this text and zone use.
-type shared struct{ cron, zone string }
-
 // Confirm takes note that a job was put in force again with the same spec; its
 // next due stays. It is false when the table holds another spec, or none.
 func (t *Timetable) Confirm(e Entry) bool {
-	it, ok := t.byJob[e.Job]
-	if !ok || it.key != (Key{e.Job, e.Op, e.Seq}) {
+	it := t.byJob.find(e.Job)
+	if it == nil || it.key != (Key{e.Job, e.Op, e.Seq}) {
 		return false
 	}
 	it.since = e.Since.Unix()
@@ -79,52 +77,49 @@ func (t *Timetable) Confirm(e Entry) bool {
 // is gone then too, since it is no longer in force.
 func (t *Timetable) Set(e Entry, after time.Time) error {
 	t.Delete(e.Job)
-	cal, err := t.calendar(e)
+	cal, err := t.shared.take(e)
 	if err != nil {
 		return err
 	}
 	next, ok := cal.NextAt(after)
 	if !ok {
+		t.shared.giveBack(cal)
 		return refusal(jobspec.CodeScheduleInvalid, "no due time within nine years")
 	}
-	if t.byJob == nil {
-		t.byJob = map[jobspec.Name]*item{}
-	}
-	it := &item{key: Key{e.Job, e.Op, e.Seq}, since: e.Since.Unix(), next: next.Unix(), cal: cal, how: t.manner(e)}
-	t.byJob[e.Job] = it
+	it := t.room.take()
+	*it = item{key: Key{e.Job, e.Op, e.Seq}, since: e.Since.Unix(), next: next.Unix(), cal: cal, how: t.manner(e)}
+	t.byJob.add(it)
 	heap.Push(&t.heap, it)
 	return nil
 }
 
+// calendar gives the calendar of an entry for looking only.
 func (t *Timetable) calendar(e Entry) (*calendar.Calendar, error) {
-	name := shared{e.Schedule.Cron, e.Schedule.Timezone}
-	if cal, ok := t.shared[name]; ok && name.cron != "" {
-		return cal, nil
+	cal, err := t.shared.take(e)
+	if err != nil {
+		return nil, err
 	}
-	cal, err := calendar.FromSpec(e.Schedule, e.Anchor)
-	if err != nil || name.cron == "" {
-		return cal, err
-	}
-	if t.shared == nil {
-		t.shared = map[shared]*calendar.Calendar{}
-	}
-	t.shared[name] = cal
+	t.shared.giveBack(cal)
 	return cal, nil
 }
 
 // Delete takes a job out.
 func (t *Timetable) Delete(job jobspec.Name) {
-	if it, ok := t.byJob[job]; ok {
-		heap.Remove(&t.heap, it.pos)
-		delete(t.byJob, job)
+	it := t.byJob.find(job)
+	if it == nil {
+		return
 	}
+	heap.Remove(&t.heap, int(it.pos))
+	t.byJob.remove(it)
+	t.shared.giveBack(it.cal)
+	t.room.giveBack(it)
 }
 
 // Jobs lists the names in the table, in no order.
 func (t *Timetable) Jobs() []jobspec.Name {
-	all := make([]jobspec.Name, 0, len(t.byJob))
-	for name := range t.byJob {
-		all = append(all, name)
+	all := make([]jobspec.Name, 0, len(t.heap))
+	for _, it := range t.heap {
+		all = append(all, it.key.Job)
 	}
 	return all
 }
@@ -142,7 +137,7 @@ func (t *Timetable) NextAt() (time.Time, bool) {
 
 // KeyOf names the spec that the table holds for a job.
 func (t *Timetable) KeyOf(job jobspec.Name) Key {
-	if it, ok := t.byJob[job]; ok {
+	if it := t.byJob.find(job); it != nil {
 		return it.key
 	}
 	return Key{Job: job}
@@ -150,8 +145,8 @@ func (t *Timetable) KeyOf(job jobspec.Name) Key {
 
 // NextOf is the next due instant of one job.
 func (t *Timetable) NextOf(job jobspec.Name) (time.Time, bool) {
-	it, ok := t.byJob[job]
-	if !ok {
+	it := t.byJob.find(job)
+	if it == nil {
 		return time.Time{}, false
 	}
 	return time.Unix(it.next, 0), true
@@ -171,7 +166,7 @@ func (t *Timetable) Due(now time.Time) []Turn {
 			continue
 		}
 		it.next = next.Unix()
-		heap.Fix(&t.heap, it.pos)
+		heap.Fix(&t.heap, int(it.pos))
 	}
 	slices.SortStableFunc(turns, func(a, b Turn) int {
 		return cmp.Or(a.first().Compare(b.first()), cmp.Compare(a.Key.Job, b.Key.Job))
@@ -218,12 +213,12 @@ func (h dueHeap) Less(i, j int) bool {
 
 func (h dueHeap) Swap(i, j int) {
 	h[i], h[j] = h[j], h[i]
-	h[i].pos, h[j].pos = i, j
+	h[i].pos, h[j].pos = int32(i), int32(j)
 }
 
 func (h *dueHeap) Push(x any) {
 	it := x.(*item)
-	it.pos = len(*h)
+	it.pos = int32(len(*h))
 	*h = append(*h, it)
 }
 

@@ -85,7 +85,7 @@ func TestManyJobsFitAndTheirWakesDoNotGrow(t *testing.T) {
 	}
 	runtime.GC()
 	runtime.ReadMemStats(&after)
-	if each := (after.HeapAlloc - before.HeapAlloc) / n; each > 400 {
+	if each := (after.HeapAlloc - before.HeapAlloc) / n; each > 200 {
 		t.Errorf("%d bytes a job", each)
 	}
 	began, turns := time.Now(), 0

@@ -56,8 +56,8 @@ func (t *Timetable) After(at time.Time) (next time.Time, ok bool) {
 // Take gives the slots of one due to a run before they come: the entry goes on to
 // its next due. It is false where the table holds another spec or another due.
 func (t *Timetable) Take(key Key, at time.Time) bool {
-	it, ok := t.byJob[key.Job]
-	if !ok || it.key != key || it.next != at.Unix() {
+	it := t.byJob.find(key.Job)
+	if it == nil || it.key != key || it.next != at.Unix() {
 		return false
 	}
 	next, ok := it.cal.NextAt(at)
@@ -66,7 +66,7 @@ func (t *Timetable) Take(key Key, at time.Time) bool {
 		return true
 	}
 	it.next = next.Unix()
-	heap.Fix(&t.heap, it.pos)
+	heap.Fix(&t.heap, int(it.pos))
 	return true
 }
 

@@ -1,0 +1,149 @@
+package scheduler
+
+import (
+	"hash/maphash"
+
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/scheduler/calendar"
+)
+
+// itemRoom hands out items from blocks: a block costs one allocation and an item
+// nothing beyond itself. What is given back is used again before a new block is.
+type itemRoom struct {
+	block []item  // what is left of the newest block
+	free  []*item // given back
+}
+
+const itemBlock = 256
+
+func (r *itemRoom) take() *item {
+	if n := len(r.free); n > 0 {
+		it := r.free[n-1]
+		r.free = r.free[:n-1]
+		return it
+	}
+	if len(r.block) == 0 {
+		r.block = make([]item, itemBlock)
+	}
+	it := &r.block[0]
+	r.block = r.block[1:]
+	return it
+}
+
+func (r *itemRoom) giveBack(it *item) {
+	*it = item{} // lets go of the name and the calendar
+	r.free = append(r.free, it)
+}
+
+// itemIndex finds items by the name of their job. It is a table with linear
+// probing over pointers, since the name lies in the item already: a map would hold
+// each a second time, which for a million jobs is 40 MB. The zero value is empty.
+type itemIndex struct {
+	seed  maphash.Seed
+	slots []*item // a power of two, at most three quarters full
+	n     int
+}
+
+// home is where the search for a name begins.
+func (x *itemIndex) home(job jobspec.Name) int {
+	return int(maphash.String(x.seed, string(job)) & uint64(len(x.slots)-1))
+}
+
+// place is the slot of a name, or the free one where it belongs.
+func (x *itemIndex) place(job jobspec.Name) int {
+	i := x.home(job)
+	for x.slots[i] != nil && x.slots[i].key.Job != job {
+		i = (i + 1) & (len(x.slots) - 1)
+	}
+	return i
+}
+
+// find gives the item of a job, or nil.
+func (x *itemIndex) find(job jobspec.Name) *item {
+	if x.n == 0 {
+		return nil
+	}
+	return x.slots[x.place(job)]
+}
+
+// add puts in an item whose job is not there.
+func (x *itemIndex) add(it *item) {
+	if 4*(x.n+1) > 3*len(x.slots) {
+		x.grow()
+	}
+	x.slots[x.place(it.key.Job)] = it
+	x.n++
+}
+
+func (x *itemIndex) grow() {
+	old := x.slots
+	if old == nil {
+		x.seed = maphash.MakeSeed()
+	}
+	x.slots = make([]*item, max(16, 2*len(old)))
+	for _, it := range old {
+		if it != nil {
+			x.slots[x.place(it.key.Job)] = it
+		}
+	}
+}
+
+// remove takes an item out and moves up those behind it that the hole would
+// otherwise hide.
+func (x *itemIndex) remove(it *item) {
+	hole := x.place(it.key.Job)
+	mask := len(x.slots) - 1
+	for i := (hole + 1) & mask; x.slots[i] != nil; i = (i + 1) & mask {
+		// An item may fill the hole where its search passes the hole on its way.
+		if (i-x.home(x.slots[i].key.Job))&mask >= (i-hole)&mask {
+			x.slots[hole], hole = x.slots[i], i
+		}
+	}
+	x.slots[hole] = nil
+	x.n--
+}
+
+// shared names a calendar that all jobs with this text and zone use.
+type shared struct{ cron, zone string }
+
+// calendars are those in use. A shared one that nobody uses any more is forgotten,
+// so that the table of a service that runs for years holds no schedule of the past.
+// The zero value is empty.
+type calendars struct {
+	byName map[shared]*calendar.Calendar
+	uses   map[*calendar.Calendar]*sharing
+}
+
+type sharing struct {
+	name shared
+	n    int
+}
+
+// take gives the calendar of an entry; each use is given back.
+func (c *calendars) take(e Entry) (*calendar.Calendar, error) {
+	name := shared{e.Schedule.Cron, e.Schedule.Timezone}
+	if cal, ok := c.byName[name]; ok && name.cron != "" {
+		c.uses[cal].n++
+		return cal, nil
+	}
+	cal, err := calendar.FromSpec(e.Schedule, e.Anchor)
+	if err != nil || name.cron == "" {
+		return cal, err // an interval is counted from its own op, and is nobody else's
+	}
+	if c.byName == nil {
+		c.byName, c.uses = map[shared]*calendar.Calendar{}, map[*calendar.Calendar]*sharing{}
+	}
+	c.byName[name], c.uses[cal] = cal, &sharing{name, 1}
+	return cal, nil
+}
+
+func (c *calendars) giveBack(cal *calendar.Calendar) {
+	use := c.uses[cal]
+	if use == nil {
+		return
+	}
+	if use.n--; use.n == 0 {
+		delete(c.uses, cal)
+		delete(c.byName, use.name)
+	}
+}
