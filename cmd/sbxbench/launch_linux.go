@@ -167,41 +167,50 @@ func (s *site) bare(plan *runner.Plan) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	wrote, err := s.bareRun(plan)
 	if err != nil {
 		return 0, err
+	}
+	return since(begun, wrote)
+}
+
+// bareRun is such a start, and what the payload wrote.
+func (s *site) bareRun(plan *runner.Plan) ([]byte, error) {
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return nil, err
 	}
 	defer null.Close()
 	read, write, err := os.Pipe()
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	defer read.Close()
 	args, files, release, err := s.backend.Line(plan, null, write, null, null)
 	if err != nil {
-		return 0, errors.Join(err, write.Close())
+		return nil, errors.Join(err, write.Close())
 	}
 	defer release()
 	filter, options, err := memFiles(args, len(files))
 	if err != nil {
-		return 0, errors.Join(err, write.Close())
+		return nil, errors.Join(err, write.Close())
 	}
 	files = append(files, filter, options)
 	argv := []string{"bwrap", "--args", strconv.Itoa(len(files) - 1), "--", plan.Blueprint().Exec.Path}
 	proc, err := os.StartProcess(bwrap.Program, argv, &os.ProcAttr{Dir: "/", Env: []string{}, Files: files, Sys: s.credential(plan)})
 	err = errors.Join(err, write.Close(), filter.Close(), options.Close())
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
 	wrote, err := io.ReadAll(read)
 	state, werr := proc.Wait()
 	if err := errors.Join(err, werr); err != nil {
-		return 0, err
+		return nil, err
 	}
 	if !state.Success() {
-		return 0, fmt.Errorf("bwrap: %s", state)
+		return nil, fmt.Errorf("bwrap: %s", state)
 	}
-	return since(begun, wrote)
+	return wrote, nil
 }
 
 // memFiles are the filter and the option list as bwrap reads them, the filter

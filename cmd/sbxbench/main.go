@@ -1,7 +1,7 @@
 // Command sbxbench measures sbxcron side by side with a peer, in one run, as
 // ratios: absolute times of one machine say little about another.
 //
-//	sbxbench [--json] [--pairs N] [--burst N] [launch|large|podman|burst|ontime|instant ...]
+//	sbxbench [--json] [--pairs N] [--burst N] [--turns N] [launch|large|podman|burst|ontime|instant ...]
 package main
 
 import (
@@ -35,6 +35,7 @@ type Item struct {
 type size struct {
 	pairs int // interleaved pairs of a launch
 	burst int // jobs that are due at once in burst
+	turns int // so often
 }
 
 // suites are the measurements by name.
@@ -54,12 +55,13 @@ func main() {
 	asJSON := flag.Bool("json", false, "print one JSON document")
 	pairs := flag.Int("pairs", 300, "interleaved pairs a comparison")
 	burst := flag.Int("burst", 200, "jobs that are due at once in burst")
+	turns := flag.Int("turns", 3, "minutes of burst, each beside a bare loop")
 	flag.Parse()
 	names := flag.Args()
 	if len(names) == 0 {
 		names = order
 	}
-	if err := run(names, size{*pairs, *burst}, *asJSON); err != nil {
+	if err := run(names, size{*pairs, *burst, *turns}, *asJSON); err != nil {
 		fmt.Fprintln(os.Stderr, "sbxbench:", err)
 		os.Exit(1)
 	}
