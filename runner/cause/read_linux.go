@@ -15,7 +15,7 @@ import (
 // Read looks at this machine, as this process sees it.
 func Read() Facts {
 	f := Facts{MaxUserNS: sysctl("user/max_user_namespaces"), UnprivClone: sysctl("kernel/unprivileged_userns_clone"),
-		AppArmor: sysctl("kernel/apparmor_restrict_unprivileged_userns"), Landlock: landlock(), Seccomp: seccomp(), Container: container()}
+		AppArmor: sysctl("kernel/apparmor_restrict_unprivileged_userns"), Landlock: LandlockABI(), Seccomp: seccomp(), Container: container()}
 	_, err := os.Stat("/proc/self/ns/user")
 	f.UserNS = err == nil
 	mode, err := unix.PrctlRetInt(unix.PR_GET_SECCOMP, 0, 0, 0, 0)
@@ -36,8 +36,8 @@ func sysctl(name string) int64 {
 	return n
 }
 
-// landlock asks for the ABI (landlock_create_ruleset(2)).
-func landlock() int {
+// LandlockABI asks the kernel for it (landlock_create_ruleset(2)); 0 is none.
+func LandlockABI() int {
 	abi, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, 0, 0, unix.LANDLOCK_CREATE_RULESET_VERSION)
 	if errno != 0 {
 		return 0

@@ -3,6 +3,7 @@ package seccomp
 import (
 	"fmt"
 	"slices"
+	"sync"
 
 	"golang.org/x/net/bpf"
 )
@@ -16,6 +17,24 @@ const (
 // Filter makes the program for an architecture. An architecture without known
 // numbers is an error, never an empty program.
 func Filter(a Arch) (Program, error) {
+	switch a {
+	case AMD64:
+		p, err := amd64Filter()
+		return slices.Clone(p), err
+	case ARM64:
+		p, err := arm64Filter()
+		return slices.Clone(p), err
+	}
+	return makeFilter(a)
+}
+
+// The programs are the same for all runs, and made once.
+var (
+	amd64Filter = sync.OnceValues(func() (Program, error) { return makeFilter(AMD64) })
+	arm64Filter = sync.OnceValues(func() (Program, error) { return makeFilter(ARM64) })
+)
+
+func makeFilter(a Arch) (Program, error) {
 	p, err := a.head()
 	if err != nil {
 		return nil, err

@@ -1,6 +1,9 @@
 package seccomp
 
-import "fmt"
+import (
+	"fmt"
+	"sync"
+)
 
 // Arch is an architecture as Go names it. The zero value has no numbers.
 type Arch string
@@ -27,24 +30,33 @@ const newestReviewed = 471
 // Number is the number of a system call. It is an error to ask for a call that
 // the architecture does not have or that this package does not list.
 func (a Arch) Number(name string) (uint32, error) {
-	for _, n := range numbers {
-		if n.name != name {
-			continue
-		}
-		nr := absent
-		switch a {
-		case AMD64:
-			nr = n.amd64
-		case ARM64:
-			nr = n.arm64
-		}
-		if nr == absent {
-			return 0, fmt.Errorf("system call %s does not exist on %q", name, string(a))
-		}
-		return uint32(nr), nil
+	n, listed := named()[name]
+	if !listed {
+		return 0, fmt.Errorf("system call %s is not listed", name)
 	}
-	return 0, fmt.Errorf("system call %s is not listed", name)
+	nr := absent
+	switch a {
+	case AMD64:
+		nr = n.amd64
+	case ARM64:
+		nr = n.arm64
+	}
+	if nr == absent {
+		return 0, fmt.Errorf("system call %s does not exist on %q", name, string(a))
+	}
+	return uint32(nr), nil
 }
+
+// named are the numbers by name: each run asks for hundreds of them.
+var named = sync.OnceValue(func() map[string]number {
+	all := make(map[string]number, len(numbers))
+	for _, n := range numbers {
+		if _, twice := all[n.name]; !twice {
+			all[n.name] = n
+		}
+	}
+	return all
+})
 
 // has reports whether the architecture has the call.
 func (a Arch) has(name string) bool {

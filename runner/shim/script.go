@@ -3,6 +3,7 @@ package shim
 import (
 	"fmt"
 	"strings"
+	"sync"
 )
 
 // Bounds of what one attempt tells. All of it must fit into one write that the
@@ -34,6 +35,26 @@ const (
 // covers is the program that the script lies over: whoever calls it by a link of
 // another name meant that one. It is "" for the script that stands for all.
 func Script(channel, covers string) []byte {
+	before, after := same()
+	var b strings.Builder
+	b.WriteString(before)
+	if t, ok := tool(covers); ok {
+		fmt.Fprintf(&b, "*) code=%s status=%d ;;\n", t.Code, t.Exit)
+	}
+	b.WriteString(after)
+	b.WriteString(channel + ending)
+	return []byte(b.String())
+}
+
+// ending is what follows the channel.
+const ending = `
+echo "sbxcron: $name: a job cannot ask and cannot gain rights (${code:-refused})" >&2
+exit $status
+`
+
+// same is what all scripts have in common, before and after what one covers. It is
+// put together once: each run has a script for each program that it covers.
+var same = sync.OnceValues(func() (before, after string) {
 	var b strings.Builder
 	b.WriteString(`#!/bin/sh
 # Stands in for programs that ask a person or change rights. Nobody is there to
@@ -51,20 +72,13 @@ case $name in
 		}
 		fmt.Fprintf(&b, "%s) code=%s status=%d ;;\n", strings.Join(patterns, "|"), t.Code, t.Exit)
 	}
-	if t, ok := tool(covers); ok {
-		fmt.Fprintf(&b, "*) code=%s status=%d ;;\n", t.Code, t.Exit)
-	}
 	args := make([]string, MaxArgs)
 	for i := range args {
 		args[i] = fmt.Sprintf(`"${%d}"`, i+1)
 	}
 	args[MaxArgs-1] = moreArgs
-	fmt.Fprintf(&b, `esac
+	return b.String(), fmt.Sprintf(`esac
 LC_ALL=C
 [ $# -le %d ] || set -- %s
-[ -z "$code" ] || printf '%%.%ds\0' '' %s "$code" "$name" "$@" %s 2>/dev/null >>%s
-echo "sbxcron: $name: a job cannot ask and cannot gain rights (${code:-refused})" >&2
-exit $status
-`, MaxArgs, strings.Join(args, " "), MaxArgBytes, markBegin, markEnd, channel)
-	return []byte(b.String())
-}
+[ -z "$code" ] || printf '%%.%ds\0' '' %s "$code" "$name" "$@" %s 2>/dev/null >>`, MaxArgs, strings.Join(args, " "), MaxArgBytes, markBegin, markEnd)
+})

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"path"
-	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -16,7 +15,6 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/egress"
-	"github.com/sbxcron/sbxcron/runner/seccomp"
 )
 
 // fileID is which file a descriptor or a name means.
@@ -66,7 +64,7 @@ func begin(o order, pidfd int, cfg Config) (*server, answer) {
 		return nil, answer{Problem: problemListener, Detail: err.Error()}
 	}
 	s := &server{listener: listener, bases: map[string]bool{}, texts: map[string]int{}, above: map[fileID]string{},
-		calls: shapes(seccomp.Arch(runtime.GOARCH)), attempts: newTally(), ports: cfg.Ports, failed: make(chan error, workers)}
+		calls: ownShapes(), attempts: newTally(), ports: cfg.Ports, failed: make(chan error, workers)}
 	s.root, err = unix.Open(fmt.Sprintf("/proc/%d/root", o.PID), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, answer{Problem: problemOther, Detail: fmt.Sprintf("open the sandbox's root: %v", err)}

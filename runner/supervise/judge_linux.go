@@ -2,7 +2,9 @@ package supervise
 
 import (
 	"path"
+	"runtime"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -19,6 +21,9 @@ type shape struct {
 	wish             seccomp.Wish // what it wants
 	connect          bool
 }
+
+// ownShapes are those of this machine, made once for all runs of a supervisor.
+var ownShapes = sync.OnceValue(func() map[int32]shape { return shapes(seccomp.Arch(runtime.GOARCH)) })
 
 func shapes(a seccomp.Arch) map[int32]shape {
 	all := map[int32]shape{}

@@ -16,7 +16,7 @@ import (
 // landlock was taken away must not go on from memory. Its error is a
 // *runner.Refusal.
 func Read() (runner.Machine, error) {
-	m := runner.Machine{Arch: seccomp.Arch(runtime.GOARCH), LandlockABI: cause.Read().Landlock}
+	m := runner.Machine{Arch: seccomp.Arch(runtime.GOARCH), LandlockABI: cause.LandlockABI()}
 	for _, l := range []struct {
 		resource int
 		to       *uint64
