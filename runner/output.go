@@ -22,7 +22,7 @@ import (
 // One goroutine uses a Capture: usually io.Copy(capture, pipe), then Finish.
 type Capture struct {
 	stream string
-	file   *os.File
+	file   keeper
 	all    hash.Hash
 	total  int64
 	room   int64 // of the head, in bytes
@@ -33,10 +33,56 @@ type Capture struct {
 	masked *mask.Stream
 }
 
+// keeper is the file of a stream.
+type keeper interface {
+	io.Writer
+	Sync() error
+	Close() error
+}
+
+// Unmade is the file of a stream that is made with its first byte: most runs write
+// nothing to one of their streams or to both, and making and removing files is
+// among the slower things that a run needs.
+type Unmade struct {
+	make func() (*os.File, error)
+	file *os.File
+}
+
+// MadeWhenNeeded makes the file by the function when the first byte comes.
+func MadeWhenNeeded(make func() (*os.File, error)) *Unmade { return &Unmade{make: make} }
+
+// Write makes the file where there is none yet.
+func (u *Unmade) Write(p []byte) (int, error) {
+	if u.file == nil {
+		f, err := u.make()
+		if err != nil {
+			return 0, err
+		}
+		u.file = f
+	}
+	return u.file.Write(p)
+}
+
+// Sync makes what was written durable.
+func (u *Unmade) Sync() error {
+	if u.file == nil {
+		return nil
+	}
+	return u.file.Sync()
+}
+
+// Close closes the file that was made.
+func (u *Unmade) Close() error {
+	if u.file == nil {
+		return nil
+	}
+	return u.file.Close()
+}
+
 // NewCapture captures into file, which it takes over, and keeps at most keep
 // bytes of the stream; the line in the gap comes on top of that. With keep 0
 // nothing is kept. What secrets finds is not seen by anybody; nil finds nothing.
-func NewCapture(stream string, file *os.File, keep int64, secrets *mask.Set) *Capture {
+func NewCapture(stream string, file keeper, keep int64, secrets *mask.Set) *Capture {
 	keep = max(keep, 0)
 	c := &Capture{
 		stream: stream, file: file, all: sha256.New(), keptH: sha256.New(),

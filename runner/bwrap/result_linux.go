@@ -2,27 +2,17 @@ package bwrap
 
 import (
 	"fmt"
-	"os"
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
-	"github.com/sbxcron/sbxcron/runner/internal/ends"
 	"github.com/sbxcron/sbxcron/runner/witness"
 )
 
-// keepResult opens the file that standard output is kept in once more, to be
-// read when the run is over. The service itself never reads it.
-func (r *run) keepResult(stream string, out *os.File) error {
-	if stream != "out" || r.p.Result == "" || r.p.Result == jobspec.ExitWord {
-		return nil
-	}
-	f, err := ends.Reopen(out)
-	if err != nil {
-		return err
-	}
-	r.result = f
-	return nil
+// readsResult reports whether the file that a stream is kept in is opened once more,
+// to be read when the run is over. The service itself never reads it.
+func (r *run) readsResult(stream string) bool {
+	return stream == "out" && r.p.Result != "" && r.p.Result != jobspec.ExitWord
 }
 
 // reportResult has the agent's own result read for what was denied to it. A

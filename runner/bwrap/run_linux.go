@@ -86,14 +86,20 @@ func (r *run) reap(g *gone) {
 	close(r.exited)
 }
 
-// openOutputs makes the files that the streams are kept in.
+// openOutputs makes the file that a result will be read from; those of other streams
+// are made with their first byte.
 func (r *run) openOutputs() error {
 	for i, name := range []string{"out", "err"} {
+		if !r.readsResult(name) {
+			made := func() (*os.File, error) { return r.p.Outputs.Create(name) }
+			r.captures[i] = runner.NewCapture(name, runner.MadeWhenNeeded(made), r.p.Limits.OutputBytes, r.secrets)
+			continue
+		}
 		f, err := r.p.Outputs.Create(name)
 		if err != nil {
 			return refusal(jobspec.CodeSbxResource, name, "make output file %s: %v", name, err)
 		}
-		if err := r.keepResult(name, f); err != nil {
+		if r.result, err = ends.Reopen(f); err != nil {
 			f.Close()
 			return refusal(jobspec.CodeSbxResource, name, "open output file %s: %v", name, err)
 		}

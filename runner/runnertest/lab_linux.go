@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -302,7 +303,9 @@ func (k *kept) Create(stream string) (*os.File, error) {
 
 func (k *kept) text(stream string) string {
 	b, err := os.ReadFile(filepath.Join(k.dir, stream))
-	must(err)
+	if !errors.Is(err, fs.ErrNotExist) { // nothing was written
+		must(err)
+	}
 	return string(b)
 }
 
