@@ -1,6 +1,7 @@
 package pin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -25,6 +26,7 @@ type seenThere struct {
 	Conf, Alias, Inner, Parent jobspec.Location
 	AliasObserved              jobspec.Location
 	InnerProblem               jobspec.Code
+	Quiet, Told                bool // what a mountList said without a change, and after one
 }
 
 // mountChild makes alias a bind mount of conf, inner one of a folder in conf,
@@ -44,16 +46,30 @@ func mountChild() {
 
 func mountAndLook(dir string) (seenThere, error) {
 	conf, alias, inner, parent := dir+"/conf", dir+"/alias", dir+"/inner", dir+"/parent"
-	err := errors.Join(
-		unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""),
+	var s seenThere
+	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
+		return s, err
+	}
+	var list mountList
+	before, err := list.now()
+	if err != nil {
+		return s, err
+	}
+	again, err := list.now()
+	s.Quiet = err == nil && &again[0] == &before[0]
+	err = errors.Join(
 		unix.Mount(conf, alias, "", unix.MS_BIND, ""),
 		unix.Mount(conf+"/sub", inner, "", unix.MS_BIND, ""),
 		unix.Mount(conf, parent+"/held", "", unix.MS_BIND, ""),
 	)
 	if err != nil {
-		return seenThere{}, err
+		return s, err
 	}
-	var s seenThere
+	after, err := list.now()
+	if err != nil {
+		return s, err
+	}
+	s.Told = bytes.Contains(after, []byte(" "+alias+" ")) && !bytes.Contains(before, []byte(" "+alias+" "))
 	for _, l := range []struct {
 		to   *jobspec.Location
 		path string
@@ -156,5 +172,11 @@ func TestMountinfoIsReadWithItsEscapes(t *testing.T) {
 		if _, err := parseMounts([]byte(bad)); err == nil {
 			t.Errorf("%q was read", bad)
 		}
+	}
+}
+
+func TestTheListOfMountsIsReadAnewWhenOneCame(t *testing.T) {
+	if s := lookThere(t); !s.Quiet || !s.Told {
+		t.Errorf("without a change the same list %v, after one another %v", s.Quiet, s.Told)
 	}
 }

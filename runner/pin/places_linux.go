@@ -22,8 +22,9 @@ import (
 // come or go without changing it; of every other each name is. A nil Places
 // gathers anew each time. It may be used by many goroutines.
 type Places struct {
-	mu   sync.Mutex
-	last *gathered
+	mu     sync.Mutex
+	mounts mountList
+	last   *gathered
 }
 
 // gathered is one list and all that it stands on.
@@ -31,6 +32,7 @@ type gathered struct {
 	options SensitiveOptions
 	homes   []home
 	mounts  []byte
+	table   mounts // the same, parsed
 	folders map[string]*watchedFolder
 	links   map[string]string // path -> where it leads
 	all     []jobspec.Sensitive
@@ -62,7 +64,7 @@ func (p *Places) Sensitive(o SensitiveOptions) ([]jobspec.Sensitive, error) {
 	if err != nil {
 		return nil, err
 	}
-	raw, err := os.ReadFile("/proc/self/mountinfo")
+	raw, err := p.mounts.now()
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +77,7 @@ func (p *Places) Sensitive(o SensitiveOptions) ([]jobspec.Sensitive, error) {
 		return nil, err
 	}
 	g := gathererOf(table)
-	g.witness = &gathered{options: o, homes: homes, mounts: raw, folders: map[string]*watchedFolder{}, links: map[string]string{}}
+	g.witness = &gathered{options: o, homes: homes, mounts: raw, table: table, folders: map[string]*watchedFolder{}, links: map[string]string{}}
 	collect(g, o, homes)
 	if w := g.witness; w != nil {
 		w.all = g.all
@@ -86,17 +88,13 @@ func (p *Places) Sensitive(o SensitiveOptions) ([]jobspec.Sensitive, error) {
 
 // holds looks whether everything still is where it was.
 func (l *gathered) holds() bool {
-	table, err := parseMounts(l.mounts)
-	if err != nil {
-		return false
-	}
 	for path, to := range l.links {
 		if real, err := filepath.EvalSymlinks(path); err != nil || real != to {
 			return false
 		}
 	}
 	for path, f := range l.folders {
-		if !f.holds(path, table) {
+		if !f.holds(path, l.table) {
 			return false
 		}
 	}
