@@ -126,7 +126,7 @@ func (d *daemon) open() error {
 	if err != nil {
 		return fmt.Errorf("find own program: %w", err)
 	}
-	x := &examine.Examiner{Site: d.Site, Cache: pin.NewCache(d.Parts.Clock.Now), Places: &pin.Places{}, Openers: &d.openers, Bwrap: bwrap.Program, Binary: binary}
+	x := &examine.Examiner{Site: d.Site, Cache: pin.NewCache(d.Parts.Clock.Now), Recent: &config.Recent{}, Places: &pin.Places{}, Openers: &d.openers, Bwrap: bwrap.Program, Binary: binary}
 	d.outputs = store.NewOutputs(d.Site.Dirs, rand.Reader)
 	locked := func() error { // before that RUN may be another service's, whose runs need it
 		s, err := d.Parts.Backend(d.Site.Run, d.Parts.Clock.Now)

@@ -173,7 +173,10 @@ func (e *Engine) Append(leaves ...*record.Leaf) (int64, error) {
 	}
 	now := e.Now()
 	for _, l := range leaves {
-		l.Host, l.Boot, l.Version = e.host(), e.BootID, e.Version
+		if l.Host == "" { // the scheduler has read it once
+			l.Host = e.host()
+		}
+		l.Boot, l.Version = e.BootID, e.Version
 		if l.Time == "" {
 			l.Time = record.Stamp(now)
 		}

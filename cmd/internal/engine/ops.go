@@ -42,11 +42,11 @@ func (e *Engine) trusts() ([]*signing.Trust, error) {
 // new version for later audits first: a version that cannot be kept approves
 // nothing.
 func (e *Engine) trust() (*signing.Trust, error) {
-	f, err := e.Site.TrustFiles()
-	if err != nil {
-		return nil, err
+	var known *config.Recent
+	if e.Examiner != nil {
+		known = e.Examiner.Recent
 	}
-	t, err := signing.ParseTrust(f.AllowedSigners, f.RevokedKeys, signing.Algorithms{})
+	t, f, err := known.Trust(e.Site)
 	if err != nil {
 		return nil, err
 	}

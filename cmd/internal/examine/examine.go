@@ -40,6 +40,7 @@ type Examiner struct {
 	// none of them owns anything, so all have the same rights. It is lent to no run.
 	// 0: each opens for itself.
 	Guest  int
+	Recent *config.Recent   // remembers the policy; nil reads it each time
 	Places *pin.Places      // remembers where sensitive places lie; nil remembers nothing
 	Bwrap  string           // the sandbox program, a place that no job gets
 	Binary string           // our own
@@ -299,11 +300,7 @@ func absolute(typed, base string) string {
 
 // policy reads the managed policy, which must not be older than the newest seen.
 func (x *Examiner) policy() (*jobspec.Policy, error) {
-	p, err := store.ReadPin(x.Site.Dirs)
-	if err != nil {
-		return nil, err
-	}
-	return x.Site.Policy(p.PolicySerial)
+	return x.Recent.Policy(x.Site)
 }
 
 // Again reads the policy once more and decides anew over what e holds open, where
