@@ -47,7 +47,7 @@ func (r *Runs) Runs(q Query) ([]RunRow, error) {
 	var before []byte // key after the next page
 	for len(found) < q.Limit {
 		more := false
-		err := r.view(func(tx *bolt.Tx) error {
+		err := r.look(func(tx *bolt.Tx) error {
 			var err error
 			found, before, more, err = q.page(tx, found, before)
 			return err
@@ -119,7 +119,7 @@ func rowsOf(found []storedRow) ([]RunRow, error) {
 // Run returns the row of one run.
 func (r *Runs) Run(id string) (row RunRow, found bool, err error) {
 	var value []byte
-	err = r.view(func(tx *bolt.Tx) error {
+	err = r.look(func(tx *bolt.Tx) error {
 		if key := tx.Bucket([]byte(idsBucket)).Get([]byte(id)); key != nil && id != "" {
 			value = bytes.Clone(tx.Bucket([]byte(rowsBucket)).Get(key))
 		}
@@ -140,7 +140,7 @@ func (r *Runs) Run(id string) (row RunRow, found bool, err error) {
 // the service each of them is a lost run.
 func (r *Runs) Open() ([]RunRow, error) {
 	var found []storedRow
-	err := r.view(func(tx *bolt.Tx) error {
+	err := r.look(func(tx *bolt.Tx) error {
 		rows := tx.Bucket([]byte(rowsBucket))
 		return tx.Bucket([]byte(openBucket)).ForEach(func(_, key []byte) error {
 			s, err := decodeRow(bytes.Clone(rows.Get(key)))
@@ -160,7 +160,7 @@ func (r *Runs) Open() ([]RunRow, error) {
 func (r *Runs) LastSlot(job jobspec.Name, op jobspec.Digest) (Covered, bool, error) {
 	var c Covered
 	var ok bool
-	err := r.view(func(tx *bolt.Tx) error {
+	err := r.look(func(tx *bolt.Tx) error {
 		v := tx.Bucket([]byte(slotBucket)).Get(append(append([]byte(job), 0), op[:]...))
 		if len(v) < 9 {
 			return nil

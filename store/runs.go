@@ -1,12 +1,14 @@
 package store
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"io/fs"
 	"math"
 	"os"
+	"slices"
 	"sync"
 
 	bolt "go.etcd.io/bbolt"
@@ -33,6 +35,7 @@ func runBuckets() []string {
 const (
 	runsVersion = "1"
 	indexBatch  = 1000 // leaves a transaction while catching up
+	addBatch    = 128  // leaves that may wait
 )
 
 // Runs is the index of runs, derived from the ledger. It is written without
@@ -44,7 +47,8 @@ type Runs struct {
 	boot    string
 	db      *bolt.DB
 	damage  error
-	adding  sync.Mutex // one Add at a time: each begins where the last one ended
+	adding  sync.Mutex // one at a time takes leaves into the index: each begins where the last one ended
+	added   []Leaf     // leaves that are not in it yet, in no order; guarded by adding
 }
 
 // OpenRuns opens the index over h and brings it up to date. It is built anew
@@ -169,6 +173,17 @@ func (r *Runs) mark(state string) error {
 	return guard(r.dirs.RunsDB(), r.db.Sync)
 }
 
+// look reads the index, with everything in it that was added.
+func (r *Runs) look(fn func(tx *bolt.Tx) error) error {
+	r.adding.Lock()
+	err := r.takeIn()
+	r.adding.Unlock()
+	if err != nil {
+		return err
+	}
+	return r.view(fn)
+}
+
 func (r *Runs) view(fn func(tx *bolt.Tx) error) error {
 	return guard(r.dirs.RunsDB(), func() error { return r.db.View(fn) })
 }
@@ -189,6 +204,7 @@ func nextLeaf(meta *bolt.Bucket) int64 {
 func (r *Runs) CatchUp() error {
 	r.adding.Lock()
 	defer r.adding.Unlock()
+	r.added = nil // the ledger has them
 	return r.catchUp(math.MaxInt64)
 }
 
@@ -232,25 +248,54 @@ func (r *Runs) catchUp(last int64) error {
 // Damage says where in the ledger the index ends, or is nil.
 func (r *Runs) Damage() error { return r.damage }
 
-// Add indexes leaves that were just appended, the first at index first. Calls may
-// come in another order than the appends: whoever comes early takes what lies
-// before it from the ledger, and whoever comes late finds its leaves indexed.
+// Add takes leaves that were just appended, the first at index first. They wait
+// until somebody asks or there are many: a transaction each would cost more than the
+// rest of a record. Calls may come in another order than the appends. The leaves
+// must not be changed afterwards.
 func (r *Runs) Add(first int64, leaves ...*record.Leaf) error {
-	batch := make([]Leaf, 0, len(leaves))
+	r.adding.Lock()
+	defer r.adding.Unlock()
 	for i, leaf := range leaves {
-		line, err := leaf.Encode()
+		r.added = append(r.added, Leaf{Index: first + int64(i), Leaf: leaf})
+	}
+	if len(r.added) < addBatch {
+		return nil
+	}
+	return r.takeIn()
+}
+
+// takeIn indexes what was added. Where a leaf among them is missing, or is in the
+// index already, all are taken from the ledger. The caller holds adding.
+func (r *Runs) takeIn() error {
+	batch := r.added
+	if len(batch) == 0 {
+		return nil
+	}
+	r.added = nil
+	slices.SortFunc(batch, func(a, b Leaf) int { return cmp.Compare(a.Index, b.Index) })
+	last := batch[len(batch)-1].Index
+	err := errGap
+	if last-batch[0].Index+1 == int64(len(batch)) {
+		if err := encodeAll(batch); err != nil {
+			return err
+		}
+		err = r.index(batch)
+	}
+	if errors.Is(err, errGap) {
+		return r.catchUp(last)
+	}
+	return err
+}
+
+func encodeAll(batch []Leaf) error {
+	for i, l := range batch {
+		line, err := l.Leaf.Encode()
 		if err != nil {
 			return err
 		}
-		batch = append(batch, Leaf{Index: first + int64(i), Line: line, Leaf: leaf})
+		batch[i].Line = line
 	}
-	r.adding.Lock()
-	defer r.adding.Unlock()
-	err := r.index(batch)
-	if errors.Is(err, errGap) {
-		return r.catchUp(first + int64(len(leaves)) - 1)
-	}
-	return err
+	return nil
 }
 
 var errGap = errors.New("leaves are missing in the run index")
@@ -279,7 +324,9 @@ func (r *Runs) index(batch []Leaf) error {
 
 // Close makes the index durable and says so in it.
 func (r *Runs) Close() error {
-	err := guard(r.dirs.RunsDB(), r.db.Sync)
+	r.adding.Lock()
+	defer r.adding.Unlock()
+	err := errors.Join(r.takeIn(), guard(r.dirs.RunsDB(), r.db.Sync))
 	if err == nil {
 		err = r.mark("clean")
 	}
