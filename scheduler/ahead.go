@@ -19,8 +19,9 @@ import (
 // claimed; from then on the run alone owns the slot and must end it with a final
 // row: finished, refused at the slot, or lost.
 const (
-	// ArmAhead is how long before its slot a sandbox may be built.
-	ArmAhead = 2 * time.Second
+	// ArmAhead is how long before its slot a sandbox may be built. Slots are whole
+	// seconds; this is not, so that the work for one slot does not fall on another.
+	ArmAhead = 1700 * time.Millisecond
 	// ClaimAhead is how long before its slot an armed run makes its claim durable.
 	ClaimAhead = 250 * time.Millisecond
 	// armedTime bounds how long a sandbox waits for a slot that does not come:
@@ -127,7 +128,41 @@ func (s *Scheduler) inTurn(ctx context.Context, id string, key Key, b *building)
 	if gone {
 		return nil, context.Canceled
 	}
+	s.stepAside(ctx)
 	return s.tryBuild(ctx, id, key)
+}
+
+// How close to the slot of an armed run no sandbox is begun: building one takes a
+// processor for some milliseconds, which the payload that is due would wait for.
+const (
+	quietBefore = 25 * time.Millisecond
+	quietAfter  = 5 * time.Millisecond
+)
+
+// stepAside waits until no slot of an armed run is so close. It waits once: what is
+// built must be ready for its own slot.
+func (s *Scheduler) stepAside(ctx context.Context) {
+	s.mu.Lock()
+	pause := s.quietFor(s.o.Clock.Now())
+	s.mu.Unlock()
+	if pause <= 0 {
+		return
+	}
+	select {
+	case <-time.After(pause):
+	case <-ctx.Done():
+	}
+}
+
+// quietFor is how long no sandbox is to be begun from now on. The caller holds mu.
+func (s *Scheduler) quietFor(now time.Time) (pause time.Duration) {
+	for _, r := range s.live {
+		to := r.due.At.Sub(now)
+		if r.stage == armed && to <= quietBefore && to > -quietAfter {
+			pause = max(pause, to+quietAfter)
+		}
+	}
+	return pause
 }
 
 func (s *Scheduler) tryBuild(ctx context.Context, id string, key Key) (k *kit, why error) {

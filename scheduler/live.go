@@ -75,6 +75,7 @@ func (s *Scheduler) settleOne(r *run, final *record.Leaf) *run {
 		delete(s.live, r.key.Job)
 	}
 	s.rise(r)
+	s.settled(r)
 	next := s.promote(r.key.Job)
 	if next != nil && s.phase == serving {
 		s.queue.push(next)
@@ -83,6 +84,29 @@ func (s *Scheduler) settleOne(r *run, final *record.Leaf) *run {
 	s.pump()
 	r.handle.finish(final)
 	return next
+}
+
+// standUp lets another run begin as soon as nothing is left of this one: that its end
+// is put on record takes syncs of the disk, and a seat is for what runs. Of runs that
+// are being put on record no more than there are seats have given theirs away.
+func (s *Scheduler) standUp(r *run) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.ending >= s.o.MaxParallel {
+		return
+	}
+	r.ending = true
+	s.ending++
+	s.rise(r)
+	s.pump()
+}
+
+// settled is the end of what standUp began. The caller holds mu.
+func (s *Scheduler) settled(r *run) {
+	if r.ending {
+		r.ending = false
+		s.ending--
+	}
 }
 
 // dismiss ends runs that never left the queue: they hold no seat.

@@ -125,6 +125,7 @@ func (s *Scheduler) pause(r *run) (context.Context, context.CancelFunc) {
 	s.mu.Lock()
 	r.stage, r.abort, r.proc, r.claimed, r.early, r.resume = pausing, stop, nil, false, nil, resume
 	s.rise(r)
+	s.settled(r)
 	if r.halt == nil && s.phase == serving {
 		s.queue.push(r)
 	} else {

@@ -81,6 +81,7 @@ type Scheduler struct {
 	ahead     map[jobspec.Name]*run // built before their slot, which is still the table's
 	queue     queue
 	seats     seats
+	ending    int // runs that gave their seats back and are being put on record
 	problems  map[jobspec.Name]Problem
 	lastLooks looks        // the clocks at the last tick
 	moved     string       // what they did before it, where that is worth a word

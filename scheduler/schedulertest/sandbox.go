@@ -41,6 +41,7 @@ type Sandbox struct {
 	Fresh   func(job jobspec.Name) bool            // nil: nothing changes
 	Release func(job jobspec.Name) error
 	Payload func(p *Process) record.End
+	Sealing func() // called when output is sealed
 	Clock   scheduler.Clock
 
 	mu                          sync.Mutex
@@ -82,7 +83,12 @@ func (s *Sandbox) Examine(_ context.Context, _ jobspec.Phase, v scheduler.Verifi
 }
 
 // Seal implements scheduler.Finisher.
-func (s *Sandbox) Seal(string, record.End) (scheduler.Sealed, error) { return scheduler.Sealed{}, nil }
+func (s *Sandbox) Seal(string, record.End) (scheduler.Sealed, error) {
+	if s.Sealing != nil {
+		s.Sealing()
+	}
+	return scheduler.Sealed{}, nil
+}
 
 func (s *Sandbox) count(n *int) {
 	s.mu.Lock()
