@@ -76,11 +76,11 @@ func pythonRun(t testing.TB, b *Backend, text string, supervised bool) string {
 		t.Fatal(err)
 	}
 	end := proc.Wait()
-	text1, err := os.ReadFile(out.dir + "/out")
-	if t2, _ := os.ReadFile(out.dir + "/err"); len(t2) > 0 {
+	text1, err := keptText(out.dir, "out")
+	if t2, _ := keptText(out.dir, "err"); len(t2) > 0 {
 		t.Logf("stderr: %s", t2)
 	}
-	text2, err2 := os.ReadFile(out.dir + "/err")
+	text2, err2 := keptText(out.dir, "err")
 	if end.Outcome != record.OutcomeSucceeded || err != nil || err2 != nil {
 		t.Fatalf("ended as %+v: %s%s", end, text1, text2)
 	}

@@ -47,7 +47,7 @@ func TestASupervisorKeepsNothingOfARun(t *testing.T) {
 		if i == 1 {
 			want, outcome = nil, record.OutcomeSucceeded
 		}
-		text, err := os.ReadFile(out.dir + "/out")
+		text, err := keptText(out.dir, "out")
 		must(t, err)
 		if got := denied(end); !slices.Equal(got, want) || end.Outcome != outcome || i == 1 && string(text) != "#!/bin/sh\n" {
 			t.Errorf("run %d ended as %s, %v, with %q, want %q; output %q", i, end.Outcome, end.Reasons, got, want, text)
@@ -146,14 +146,14 @@ while True:
 	proc, err := prepare(t, b, plan).Release()
 	must(t, err)
 	for range 500 {
-		if text, _ := os.ReadFile(out.dir + "/out"); len(text) > 0 {
+		if text, _ := keptText(out.dir, "out"); len(text) > 0 {
 			break
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
 	must(t, unix.Kill(supervisors(t)[0], unix.SIGKILL))
 	end := proc.Wait()
-	text, err := os.ReadFile(out.dir + "/out")
+	text, err := keptText(out.dir, "out")
 	must(t, err)
 	if end.Outcome != record.OutcomeKilled || len(end.Reasons) != 1 || end.Reasons[0].Code != jobspec.CodeSbxProxyFailed {
 		t.Errorf("ended as %s, %+v", end.Outcome, end.Reasons)

@@ -105,7 +105,7 @@ func swapRun(t *testing.T, b *Backend, dir string) string {
 		return "refused at the barrier"
 	}
 	end := proc.Wait()
-	text, err := os.ReadFile(out.dir + "/out")
+	text, err := keptText(out.dir, "out")
 	if err != nil {
 		t.Fatal(err)
 	}
