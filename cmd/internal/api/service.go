@@ -12,6 +12,10 @@ import (
 type Service interface {
 	Head(ctx context.Context) (Head, error)
 	Submit(ctx context.Context, s Submission) (Accepted, error)
+	// SubmitAll puts ops in force that extend the chain one after the other. All
+	// of them are judged before the first is committed: where one is refused,
+	// none is in force.
+	SubmitAll(ctx context.Context, all []Submission) ([]Accepted, error)
 
 	Jobs(ctx context.Context) ([]Job, error)
 	Job(ctx context.Context, name jobspec.Name) (JobDetail, error)
@@ -52,6 +56,12 @@ type Submission struct {
 	Op  []byte `json:"op"`
 	Sig []byte `json:"sig"`
 }
+
+// MaxPlan is how many ops are put in force together.
+const MaxPlan = 1000
+
+// MaxPlanBytes bounds their bytes and signatures together.
+const MaxPlanBytes = 8 << 20
 
 // Accepted says that an op is in force and pinned.
 type Accepted struct {

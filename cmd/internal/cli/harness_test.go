@@ -227,6 +227,20 @@ func (f *fakeService) Submit(_ context.Context, s api.Submission) (api.Accepted,
 	return api.Accepted{Job: op.Job, Op: jobspec.DigestOf(s.Op), Seq: op.Seq, Revision: op.Revision, Next: &next}, nil
 }
 
+func (f *fakeService) SubmitAll(ctx context.Context, all []api.Submission) (out []api.Accepted, err error) {
+	if err := f.errs["submit"]; err != nil {
+		return nil, err
+	}
+	for _, s := range all {
+		done, err := f.Submit(ctx, s)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, done)
+	}
+	return out, nil
+}
+
 func (f *fakeService) Jobs(context.Context) ([]api.Job, error) { return f.jobs, f.errs["jobs"] }
 
 func (f *fakeService) Job(_ context.Context, name jobspec.Name) (api.JobDetail, error) {

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -12,12 +13,13 @@ import (
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/signing"
+	"github.com/sbxcron/sbxcron/signing/keysource"
 )
 
 // newPlan holds the owner's commands once more, for keys that live elsewhere:
 // they write the bytes that are to be signed and touch no key.
 func newPlan(a *App) *cobra.Command {
-	return group("plan", "Write the bytes of an op to a file, to be signed elsewhere (plan, sign, apply)",
+	return newPlanFolder(a,
 		newAuthoring(a, jobspec.Add, true), newAuthoring(a, jobspec.Replace, true),
 		newChange(a, jobspec.Remove, true, "Plan the removal of a job"),
 		newChange(a, jobspec.Enable, true, "Plan to enable a job"),
@@ -57,7 +59,7 @@ func newSign(a *App) *cobra.Command {
 	var o signOptions
 	cmd := &cobra.Command{
 		Use:   "sign FILE.json",
-		Short: "Sign a planned op; writes FILE.json.sig, as ssh-keygen -Y sign does",
+		Short: "Sign a plan, one op or several; writes FILE.json.sig, as ssh-keygen -Y sign does",
 		Args:  cobra.ExactArgs(1),
 		RunE:  work(func(ctx context.Context, args []string) error { return a.sign(ctx, o, args[0]) }),
 	}
@@ -69,53 +71,83 @@ func newSign(a *App) *cobra.Command {
 }
 
 // sign works on the file alone: no service, no chain. Whether the key counts is
-// judged where the op is applied.
+// judged where the ops are applied. All of them are shown before the one question,
+// and the key is opened once.
 func (a *App) sign(ctx context.Context, o signOptions, file string) error {
-	raw, err := readFile(file, jobspec.MaxOpBytes)
+	all, err := readPlan(file)
 	if err != nil {
 		return err
 	}
-	op, err := jobspec.DecodeOp(raw)
+	if o.namespace != "" && len(all) > 1 {
+		return usageError("--namespace: a plan of %d ops has a namespace for each", len(all))
+	}
+	all[0].namespace = cmp.Or(o.namespace, all[0].namespace)
+	signer, err := a.planSigner(ctx, o.keyFlags)
 	if err != nil {
 		return err
 	}
-	key := o.key
-	if key == "" {
-		site, err := a.Ports.Site(a.flags.root)
+	if !a.flags.json {
+		for _, p := range all {
+			a.showProposal(p, owner{keyID: signer.KeyID(), signer: signer})
+		}
+	}
+	question := fmt.Sprintf("Sign with %s?", signer.KeyID())
+	if len(all) > 1 {
+		question = fmt.Sprintf("Sign all %d ops with %s?", len(all), signer.KeyID())
+	}
+	if err := a.confirmHere(o.yes, question, opsIn(all)...); err != nil {
+		return err
+	}
+	var sigs []byte
+	for _, p := range all {
+		sig, err := signer.Sign(ctx, p.namespace, p.bytes)
 		if err != nil {
 			return err
 		}
-		if key, err = chosenKey(site, o.keyFlags); err != nil {
-			return err
-		}
+		sigs = append(sigs, signing.Armor(sig)...)
 	}
-	signer, err := a.openKey(ctx, key)
-	if err != nil {
+	if err := writeNew(file+".sig", sigs, 0o644); err != nil {
 		return err
 	}
-	p := proposal{op: op, bytes: raw, namespace: o.namespace}
-	if p.namespace == "" {
-		p.namespace = ownNamespace(op)
+	return a.printSigned(all, signer.KeyID(), file+".sig")
+}
+
+func (a *App) planSigner(ctx context.Context, k keyFlags) (keysource.Signer, error) {
+	if k.key != "" {
+		return a.openKey(ctx, k.key)
 	}
+	site, err := a.Ports.Site(a.flags.root)
+	if err != nil {
+		return nil, err
+	}
+	key, err := chosenKey(site, k)
+	if err != nil {
+		return nil, err
+	}
+	return a.openKey(ctx, key)
+}
+
+func opsIn(all []proposal) []*jobspec.Op {
+	ops := make([]*jobspec.Op, len(all))
+	for i, p := range all {
+		ops[i] = p.op
+	}
+	return ops
+}
+
+func (a *App) printSigned(all []proposal, keyID, file string) error {
 	if !a.flags.json {
-		a.showProposal(p, owner{keyID: signer.KeyID(), signer: signer})
+		a.line("%s", file)
+		return nil
 	}
-	question := fmt.Sprintf("Sign with %s?", signer.KeyID())
-	if err := a.confirmHere(o.yes, question, op); err != nil {
-		return err
+	docs := make([]signed, len(all))
+	for i, p := range all {
+		docs[i] = signed{Op: p.digest(), File: file, Namespace: p.namespace, KeyID: keyID}
 	}
-	sig, err := signer.Sign(ctx, p.namespace, raw)
-	if err != nil {
-		return err
+	if len(docs) == 1 {
+		return a.item("sign", docs[0])
 	}
-	if err := writeNew(file+".sig", signing.Armor(sig), 0o644); err != nil {
-		return err
-	}
-	if a.flags.json {
-		return a.item("sign", signed{Op: p.digest(), File: file + ".sig", Namespace: p.namespace, KeyID: signer.KeyID()})
-	}
-	a.line("%s.sig", file)
-	return nil
+	return a.items("sign", docs)
 }
 
 type signed struct {
@@ -141,7 +173,7 @@ func ownNamespace(op *jobspec.Op) string {
 func newApply(a *App) *cobra.Command {
 	return &cobra.Command{
 		Use:   "apply FILE.json FILE.json.sig",
-		Short: "Put a signed op in force",
+		Short: "Put a signed plan in force: all of its ops or none",
 		Args:  cobra.ExactArgs(2),
 		RunE:  work(func(ctx context.Context, args []string) error { return a.apply(ctx, args[0], args[1]) }),
 	}
@@ -150,36 +182,62 @@ func newApply(a *App) *cobra.Command {
 const maxSigFile = 64 << 10
 
 func (a *App) apply(ctx context.Context, opFile, sigFile string) error {
-	raw, err := readFile(opFile, jobspec.MaxOpBytes)
+	parts, err := planParts(opFile)
 	if err != nil {
 		return err
 	}
-	armored, err := readFile(sigFile, maxSigFile)
+	subs, err := readSignatures(sigFile, parts)
 	if err != nil {
 		return err
 	}
-	blob, err := signing.Dearmor(armored)
-	if err != nil {
-		return err
-	}
-	sig, err := signing.ParseSignature(blob)
-	if err != nil {
-		return err
-	}
-	if err := sig.Verify(raw); err != nil {
-		return err
-	}
-	op, err := jobspec.DecodeOp(raw)
+	all, err := decodePlan(opFile, parts)
 	if err != nil {
 		return err
 	}
 	return a.service(ctx, func(svc api.Service) error {
-		done, err := svc.Submit(ctx, api.Submission{Op: raw, Sig: blob})
+		if len(all) > 1 {
+			return a.applyAll(ctx, svc, all, subs)
+		}
+		done, err := svc.Submit(ctx, subs[0])
 		if err != nil {
 			return applyError(err)
 		}
-		return a.printAccepted(string(op.Action), done)
+		return a.printAccepted(string(all[0].op.Action), done)
 	})
+}
+
+// applyAll puts all ops in force or none. Where no answer came, or the disk failed
+// between two commits, the head tells which of them stand.
+func (a *App) applyAll(ctx context.Context, svc api.Service, all []proposal, subs []api.Submission) error {
+	done, err := svc.SubmitAll(ctx, subs)
+	if err != nil {
+		e := *api.Wrap(applyError(err))
+		e.Message = standing(ctx, svc, all) + ": " + e.Message
+		return &e
+	}
+	if a.flags.json {
+		return a.items("apply", done)
+	}
+	t := a.UI.Table("ACTION", "JOB", "REVISION", "SEQ", "OP", "NEXT")
+	for i, d := range done {
+		t.Row(string(all[i].op.Action), string(d.Job), fmt.Sprint(d.Revision), fmt.Sprint(d.Seq), d.Op.String(), a.UI.Time(d.Next, a.Now()))
+	}
+	_, err = t.WriteTo(a.UI.Out)
+	return err
+}
+
+// standing says how many ops of a plan are in force, as the chain has it now.
+func standing(ctx context.Context, svc api.Service, all []proposal) string {
+	head, err := svc.Head(ctx)
+	if err != nil {
+		return "nobody can say which of the ops are in force"
+	}
+	for i, p := range all {
+		if head.Prev == p.digest() {
+			return fmt.Sprintf("the first %d of %d ops are in force", i+1, len(all))
+		}
+	}
+	return fmt.Sprintf("none of the %d ops was put in force", len(all))
 }
 
 // applyError is submitError where the command alone would not help: the file

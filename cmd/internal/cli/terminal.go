@@ -56,12 +56,13 @@ func (a *App) needsTerminal(op *jobspec.Op) (bool, error) {
 }
 
 // confirmHere is confirmSigning for a file that may be meant for another machine:
-// only the policy of the machine that the op is for can demand anything.
-func (a *App) confirmHere(yes bool, question string, op *jobspec.Op) error {
-	if !a.isForHere(op) {
+// only the policy of the machine that the ops are for can demand anything. All ops
+// of a file are for one machine.
+func (a *App) confirmHere(yes bool, question string, ops ...*jobspec.Op) error {
+	if !a.isForHere(ops[0]) {
 		return a.confirm(yes, question)
 	}
-	return a.confirmSigning(yes, question, op)
+	return a.confirmSigning(yes, question, ops...)
 }
 
 func (a *App) isForHere(op *jobspec.Op) bool {

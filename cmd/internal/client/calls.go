@@ -23,6 +23,11 @@ func (c *Client) Submit(ctx context.Context, s api.Submission) (out api.Accepted
 	return out, c.post(ctx, requestTime, s, &out, "ops")
 }
 
+// SubmitAll hands over signed ops that follow each other.
+func (c *Client) SubmitAll(ctx context.Context, all []api.Submission) (out []api.Accepted, err error) {
+	return out, c.post(ctx, startTime, all, &out, "plans")
+}
+
 // Jobs lists the jobs.
 func (c *Client) Jobs(ctx context.Context) (out []api.Job, err error) {
 	return out, c.get(ctx, requestTime, &out, nil, "jobs")

@@ -1,6 +1,7 @@
 package daemon
 
 import (
+	"context"
 	"net/http"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
@@ -8,17 +9,27 @@ import (
 )
 
 func (s *server) submit(r *http.Request, uid int) (any, error) {
+	return submitted(s, r, uid, s.svc.Submit)
+}
+
+// submitAll counts as one op: nothing of it stays where one is refused, so that
+// it leaves no more in the ledger than a single one that is.
+func (s *server) submitAll(r *http.Request, uid int) (any, error) {
+	return submitted(s, r, uid, s.svc.SubmitAll)
+}
+
+func submitted[S, A any](s *server, r *http.Request, uid int, submit func(context.Context, S) (A, error)) (any, error) {
 	switch now := s.svc.Clock(); {
 	case !s.meter.ops.allow(uid, now):
 		return nil, api.New(jobspec.CodeRateLimited, "too many ops in a short time")
 	case !s.meter.refused.left(uid, now):
 		return nil, api.New(jobspec.CodeRateLimited, "too many ops of this account were refused")
 	}
-	var sub api.Submission
+	var sub S
 	if err := decode(r, &sub); err != nil {
 		return nil, err
 	}
-	accepted, err := s.svc.Submit(r.Context(), sub)
+	accepted, err := submit(r.Context(), sub)
 	if err != nil {
 		s.meter.refused.allow(uid, s.svc.Clock())
 	}

@@ -59,6 +59,7 @@ func (s *server) routes() http.Handler {
 	for pattern, h := range map[string]handler{
 		"GET /v1/head":                 s.head,
 		"POST /v1/ops":                 s.submit,
+		"POST /v1/plans":               s.submitAll,
 		"GET /v1/ops":                  s.ops,
 		"GET /v1/jobs":                 s.jobs,
 		"GET /v1/jobs/{name}":          s.job,
@@ -81,7 +82,7 @@ func (s *server) routes() http.Handler {
 
 func (s *server) answer(h handler) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		r.Body = http.MaxBytesReader(w, r.Body, maxBody)
+		r.Body = http.MaxBytesReader(w, r.Body, bodyLimit(r))
 		uid, err := peerOf(r)
 		var v any
 		if err == nil {
@@ -93,6 +94,14 @@ func (s *server) answer(h handler) http.HandlerFunc {
 		}
 		writeJSON(w, http.StatusOK, v)
 	}
+}
+
+// bodyLimit is larger for several ops at once. In JSON bytes are a third longer.
+func bodyLimit(r *http.Request) int64 {
+	if r.URL.Path == "/v1/plans" {
+		return 2 * api.MaxPlanBytes
+	}
+	return maxBody
 }
 
 func peerOf(r *http.Request) (int, error) {

@@ -65,14 +65,18 @@ func (b *bench) commit(action jobspec.Action, job jobspec.Name) {
 // open opens the engine, as the service does or as a command.
 func (b *bench) open(serve bool) *Engine {
 	b.t.Helper()
-	site := config.Site{Dirs: b.dirs}
-	clock := func() time.Time { return b.now }
-	x := &examine.Examiner{Site: site, Now: clock}
-	e, err := Open(Options{Site: site, Clock: clock, BootID: "boot", Version: "test", Examiner: x,
-		Outputs: store.NewOutputs(b.dirs, rand.Reader), Disk: store.RealDisk{}, Serve: serve})
+	e, err := b.openOn(serve, store.RealDisk{})
 	must(b.t, err)
 	b.t.Cleanup(func() { must(b.t, e.Close()) })
 	return e
+}
+
+func (b *bench) openOn(serve bool, disk store.Disk) (*Engine, error) {
+	site := config.Site{Dirs: b.dirs}
+	clock := func() time.Time { return b.now }
+	x := &examine.Examiner{Site: site, Now: clock}
+	return Open(Options{Site: site, Clock: clock, BootID: "boot", Version: "test", Examiner: x,
+		Outputs: store.NewOutputs(b.dirs, rand.Reader), Disk: disk, Serve: serve})
 }
 
 func must(t *testing.T, err error) {

@@ -130,16 +130,23 @@ func (e *Engine) Submit(ctx context.Context, s api.Submission) (api.Accepted, er
 	if err != nil {
 		return api.Accepted{}, e.refused(op, entry, err)
 	}
-	_, err = w.Commit(s.Op, s.Sig, now, e.serial())
-	if err != nil {
-		return api.Accepted{}, err
-	}
-	digest := jobspec.DigestOf(s.Op)
-	if err := e.note(&record.Leaf{Kind: record.OpAccepted, Job: op.Job, Op: digest, Seq: op.Seq, Principal: op.Principal, KeyID: e.keyID(s.Sig)}); err != nil {
+	if err := e.putInForce(w, s, op, now); err != nil {
 		return api.Accepted{}, err
 	}
 	e.changed()
-	return api.Accepted{Job: op.Job, Op: digest, Seq: op.Seq, Revision: op.Revision, Next: e.nextOf(op.Job, now)}, nil
+	return e.accepted(s, op, now), nil
+}
+
+// putInForce commits an op that was judged, and records it.
+func (e *Engine) putInForce(w *store.Writer, s api.Submission, op *jobspec.Op, now time.Time) error {
+	if _, err := w.Commit(s.Op, s.Sig, now, e.serial()); err != nil {
+		return err
+	}
+	return e.note(&record.Leaf{Kind: record.OpAccepted, Job: op.Job, Op: jobspec.DigestOf(s.Op), Seq: op.Seq, Principal: op.Principal, KeyID: e.keyID(s.Sig)})
+}
+
+func (e *Engine) accepted(s api.Submission, op *jobspec.Op, now time.Time) api.Accepted {
+	return api.Accepted{Job: op.Job, Op: jobspec.DigestOf(s.Op), Seq: op.Seq, Revision: op.Revision, Next: e.nextOf(op.Job, now)}
 }
 
 // refused records that an op was turned away and adds what the owner's tool

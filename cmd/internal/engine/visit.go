@@ -51,6 +51,11 @@ func (v *Visitor) Submit(ctx context.Context, s api.Submission) (api.Accepted, e
 	return visit(v, func(e *Engine) (api.Accepted, error) { return e.Submit(ctx, s) })
 }
 
+// SubmitAll is Engine.SubmitAll.
+func (v *Visitor) SubmitAll(ctx context.Context, all []api.Submission) ([]api.Accepted, error) {
+	return visit(v, func(e *Engine) ([]api.Accepted, error) { return e.SubmitAll(ctx, all) })
+}
+
 // Jobs is Engine.Jobs.
 func (v *Visitor) Jobs(ctx context.Context) ([]api.Job, error) {
 	return visit(v, func(e *Engine) ([]api.Job, error) { return e.Jobs(ctx) })
