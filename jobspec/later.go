@@ -12,8 +12,6 @@ type laterField struct {
 
 func laterTable() []laterField {
 	return []laterField{
-		{"at", func(op *Op) bool { return !op.Spec.Schedule.At.IsZero() }},
-		{"jitter", func(op *Op) bool { return op.Spec.Schedule.JitterSeconds != 0 }},
 		{"backend.any_of other than bwrap and landlock", otherBackend},
 		{"backend.devices", func(op *Op) bool { return len(op.Spec.Backend.Devices) > 0 }},
 		{"backend.image", func(op *Op) bool { return op.Spec.Backend.Image != "" }},

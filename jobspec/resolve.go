@@ -106,7 +106,7 @@ func resolveSchedule(d *Draft, f Facts) (Schedule, error) {
 	}
 	if n != 1 {
 		return Schedule{}, &FieldError{Reason: CodeScheduleInvalid, Field: "schedule", Detail: fmt.Sprintf("%d of schedule, every and at are given", n),
-			Remedy: "give exactly one of schedule and every; at is not built yet"}
+			Remedy: "give exactly one of schedule, every and at"}
 	}
 	s := Schedule{
 		Cron: d.Cron, EverySeconds: int64(d.Every.Seconds()),

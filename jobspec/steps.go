@@ -144,6 +144,9 @@ func (j *judge) scheduleForm() {
 	if s.EverySeconds < 0 || s.EverySeconds > 0 && s.EverySeconds < 60 {
 		j.no(CodeScheduleInvalid, "every_seconds", "%d is below one minute", s.EverySeconds)
 	}
+	if end := j.spec.ExpiresAt; !s.At.IsZero() && !end.IsZero() && !s.At.Before(end) {
+		j.no(CodeScheduleInvalid, "at", "the approval ends at %s, before the job is due; give a later expires", end)
+	}
 	if s.Timezone == "" {
 		j.no(CodeScheduleInvalid, "timezone", "the time zone must be written out")
 	}

@@ -33,15 +33,20 @@ const (
 
 // looks are the clocks at one wake.
 type looks struct {
-	wall  time.Time
+	wall  time.Time     // as it was set, also where it went back
+	now   time.Time     // what counts
 	boot  time.Duration // goes on while the machine sleeps
 	awake time.Duration // stands still then; the same as boot where there is no such clock
 }
 
 // look reads the clocks.
 func look(c Clock) looks {
-	l := looks{wall: c.Now().Round(0), boot: c.Boot()}
+	now := c.Now().Round(0)
+	l := looks{wall: now, now: now, boot: c.Boot()}
 	l.awake = l.boot
+	if w, ok := c.(Wall); ok {
+		l.wall = w.Wall().Round(0)
+	}
 	if a, ok := c.(Awake); ok {
 		l.awake = a.Awake()
 	}

@@ -11,10 +11,11 @@ type Clock interface {
 }
 
 // Awake is a Clock that can also tell the time that the machine did not sleep.
-type Awake interface {
-	Clock
-	Awake() time.Duration
-}
+type Awake interface{ Awake() time.Duration }
+
+// Wall is a Clock whose Now is made honest, and that can also tell what the wall
+// clock shows.
+type Wall interface{ Wall() time.Time }
 
 // Alarm wakes the loop. It may ring early, never only late: whoever hears it
 // looks at the clock.

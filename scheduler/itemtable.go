@@ -119,8 +119,18 @@ type sharing struct {
 	n    int
 }
 
-// take gives the calendar of an entry; each use is given back.
+// take gives the calendar of an entry, shifted by the entry's own jitter; each use is
+// given back.
 func (c *calendars) take(e Entry) (*calendar.Calendar, error) {
+	cal, err := c.base(e)
+	if err != nil {
+		return nil, err
+	}
+	return cal.Shifted(calendar.Jitter(e.Schedule, e.Op)), nil
+}
+
+// base is the calendar of an entry before its jitter, which many entries share.
+func (c *calendars) base(e Entry) (*calendar.Calendar, error) {
 	name := shared{e.Schedule.Cron, e.Schedule.Timezone}
 	if cal, ok := c.byName[name]; ok && name.cron != "" {
 		c.uses[cal].n++
@@ -138,7 +148,7 @@ func (c *calendars) take(e Entry) (*calendar.Calendar, error) {
 }
 
 func (c *calendars) giveBack(cal *calendar.Calendar) {
-	use := c.uses[cal]
+	use := c.uses[cal.Base()]
 	if use == nil {
 		return
 	}

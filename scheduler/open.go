@@ -167,7 +167,8 @@ func (s *Scheduler) admit(e Entry) ([]*record.Leaf, error) {
 		return nil, nil
 	}
 	var rows []*record.Leaf
-	key, after := Key{e.Job, e.Op, e.Seq}, e.Since
+	key := Key{e.Job, e.Op, e.Seq}
+	after := e.Since.Add(calendar.Jitter(e.Schedule, e.Op)) // slots up to Since are not due, whenever they would start
 	if covered {
 		r, err := cal.Resume(slot)
 		if err != nil {
@@ -179,7 +180,7 @@ func (s *Scheduler) admit(e Entry) ([]*record.Leaf, error) {
 		}
 		after = latest(after, scheduled, r.After)
 	}
-	if r := s.live[e.Job]; r != nil && r.claims && r.key == key {
+	if r := s.live[e.Job]; r != nil && len(r.due.Slots) > 0 && r.key == key {
 		after = latest(after, r.due.At) // its row may not be durable yet
 	}
 	if !e.Until.IsZero() {

@@ -20,7 +20,7 @@ func (s *Scheduler) tickLocked() {
 	s.askShares(s.o.Clock.Boot())
 	s.mu.Lock()
 	clocks, written := s.watchClock()
-	now, boot := clocks.wall, clocks.boot
+	now, boot := clocks.now, clocks.boot
 	if s.phase != serving {
 		s.mu.Unlock()
 		return

@@ -84,6 +84,9 @@ func (t *Timetable) Set(e Entry, after time.Time) error {
 	next, ok := cal.NextAt(after)
 	if !ok {
 		t.shared.giveBack(cal)
+		if !e.Schedule.At.IsZero() {
+			return nil // its one instant is over
+		}
 		return refusal(jobspec.CodeScheduleInvalid, "no due time within nine years")
 	}
 	it := t.room.take()

@@ -196,13 +196,13 @@ func (w *world) want(lines ...string) {
 // row, and no other slot has one.
 func (w *world) covered(e scheduler.Entry, until time.Time) int {
 	w.t.Helper()
-	cal, err := calendar.FromSpec(e.Schedule, e.Anchor)
+	cal, err := calendar.Of(e.Schedule, e.Anchor, e.Op)
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	var order []jobspec.Slot
 	place := map[jobspec.Slot]int{}
-	for at := e.Since; ; {
+	for at := e.Since.Add(calendar.Jitter(e.Schedule, e.Op)); ; {
 		due, ok := cal.Next(at)
 		if !ok || due.At.After(until) {
 			break

@@ -13,12 +13,15 @@ const horizon = 9 * 366 * daySeconds
 
 // Calendar says when a job is due. It never changes and may be shared.
 type Calendar struct {
-	zone string
-	loc  *time.Location
-	rule rule
+	zone  string
+	loc   *time.Location
+	rule  rule
+	shift int64     // seconds from a slot to its start
+	from  int64     // with a shift: slots up to this instant are not due
+	base  *Calendar // of a shifted one
 }
 
-// rule is what repeats: a cron text or an interval.
+// rule is what comes due: a cron text, an interval or one instant.
 type rule interface {
 	// next returns the first due instant after the given one, at most limit.
 	next(loc *time.Location, after, limit int64) (due, bool)
@@ -42,8 +45,9 @@ type due struct {
 // of daylight saving makes several fall on one instant: the first is the one
 // that runs, the others are coalesced with it.
 type Due struct {
-	At    time.Time // in the calendar's zone
+	At    time.Time // in the calendar's zone, with the shift
 	Slots []jobspec.Slot
+	Shift time.Duration // from the slot to its start
 }
 
 // Span is a run of due slots that are told of together.
@@ -99,11 +103,10 @@ func Every(seconds int64, anchor time.Time, zone string) (*Calendar, error) {
 // holds the spec was created.
 func FromSpec(s jobspec.Schedule, anchor time.Time) (*Calendar, error) {
 	switch {
-	case !s.At.IsZero():
-		return nil, &Error{What: "schedule", Text: s.At.String(), Detail: "at is not built yet", code: jobspec.CodeSpecFieldLater,
-			Advice: "use a cron text or every"}
-	case (s.Cron != "") == (s.EverySeconds != 0):
-		return nil, refuse("give a cron text or every", "want exactly one of cron and every").in("schedule", s.Cron)
+	case !s.At.IsZero() && s.Cron == "" && s.EverySeconds == 0:
+		return once(s.At, anchor, s.Timezone)
+	case !s.At.IsZero() || (s.Cron != "") == (s.EverySeconds != 0):
+		return nil, refuse("give a cron text, every or at", "want exactly one of cron, every and at").in("schedule", s.Cron)
 	case s.Cron != "":
 		return parseAfter(s, anchor)
 	}
@@ -143,17 +146,21 @@ func (c *Calendar) NextAt(after time.Time) (time.Time, bool) {
 }
 
 func (c *Calendar) next(after int64) (due, bool) {
+	if c.shift > 0 {
+		after = max(after-c.shift, c.from)
+	}
 	d, ok := c.rule.next(c.loc, after, after+horizon)
 	if ok && d.at <= after {
 		// A rule that does not advance would start a job without end. It is a
 		// defect, and the job stops rather than the machine.
 		return due{}, false
 	}
+	d.at += c.shift
 	return d, ok
 }
 
 func (c *Calendar) due(d due) Due {
-	out := Due{At: time.Unix(d.at, 0).In(c.loc)}
+	out := Due{At: time.Unix(d.at, 0).In(c.loc), Shift: time.Duration(c.shift) * time.Second}
 	for _, civil := range c.rule.slots(d) {
 		out.Slots = append(out.Slots, c.slot(civil, d.fold))
 	}

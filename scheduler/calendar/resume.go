@@ -29,6 +29,7 @@ func (c *Calendar) Resume(s jobspec.Slot) (Resumed, error) {
 	if len(at) > 0 {
 		when = at[min(max(s.Fold, 0), len(at)-1)]
 	}
+	when += c.shift
 	// A slot is a whole minute, and its due may lie inside it.
 	r := Resumed{At: time.Unix(when, 0).In(c.loc), After: time.Unix(when+minuteSeconds-1, 0).In(c.loc)}
 	if d, ok := c.next(when - 1); ok && d.at == when && d.count > 1 {
@@ -50,7 +51,10 @@ func following(all []jobspec.Slot, s jobspec.Slot) []jobspec.Slot {
 // Notes tell what is unusual about a due instant, in sentences.
 func (d Due) Notes() []string {
 	var notes []string
-	shown := d.At.Format(civilLayout)
+	shown := d.At.Add(-d.Shift).Format(civilLayout)
+	if d.Shift > 0 {
+		notes = append(notes, fmt.Sprintf("starts %s after its slot %s: the job's jitter", jobspec.FormatSpan(d.Shift), d.Slots[0].Civil[11:]))
+	}
 	for i, s := range d.Slots {
 		switch {
 		case i == 0 && s.Fold == 1:

@@ -36,6 +36,8 @@ func (d *draftFlags) register(f *pflag.FlagSet) {
 	f.StringVarP(&d.file, "from", "f", "", "read the job from this job.toml; no other flag describes it then")
 	f.StringVar(&j.Cron, "schedule", "", "five fields or an @name, in --timezone")
 	f.Var(spanFlag{&j.Every}, "every", "instead: every so often, at least 1m")
+	f.Var(instantFlag{&j.At}, "at", "instead: once, as 2026-12-24T18:00:00+01:00")
+	f.Var(spanFlag{&j.Jitter}, "jitter", "shift each start by up to this much, always the same for one approval")
 	f.StringVar(&j.Timezone, "timezone", "", "IANA name; default: the machine's, else UTC")
 	f.StringVar(&j.Cwd, "cwd", "", "folder that the job works in")
 	f.StringVar(&d.tier, "tier", "", "scratch, read-only or workspace")

@@ -63,10 +63,20 @@ func (a *App) showProposal(p proposal, who owner) {
 	a.note("")
 }
 
+// digestOf is the digest that the op has once it is signed, from which its jitter
+// comes; the zero digest for one that has no form.
+func digestOf(op *jobspec.Op) jobspec.Digest {
+	b, err := op.Encode()
+	if err != nil {
+		return jobspec.Digest{}
+	}
+	return jobspec.DigestOf(b)
+}
+
 // showTimes lists the next three due instants, how close starts may come, and what
 // a writer may not expect of the schedule.
 func (a *App) showTimes(op *jobspec.Op) {
-	c, err := calendar.FromSpec(op.Spec.Schedule, op.Created.Time())
+	c, err := calendar.Of(op.Spec.Schedule, op.Created.Time(), digestOf(op))
 	if err != nil {
 		return // refused before, with the reason
 	}

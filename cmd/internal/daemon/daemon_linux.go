@@ -233,6 +233,17 @@ type effectiveClock struct {
 
 func (c effectiveClock) Now() time.Time { return c.e.Now() }
 
+// Wall is the clock itself, which tells how it was set.
+func (c effectiveClock) Wall() time.Time { return c.Clock.Now() }
+
+// Awake tells sleep from delay where the machine's clock does.
+func (c effectiveClock) Awake() time.Duration {
+	if a, ok := c.Clock.(scheduler.Awake); ok {
+		return a.Awake()
+	}
+	return c.Boot()
+}
+
 // serve answers and schedules until it is told to stop.
 func (d *daemon) serve(ctx context.Context, signals <-chan os.Signal) error {
 	l, unlink, err := listen(d.Site)

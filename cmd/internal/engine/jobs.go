@@ -159,7 +159,8 @@ func (e *Engine) apiJob(s shown, broken error) (api.Job, error) {
 	for _, f := range []struct {
 		name string
 		on   bool
-	}{{"running", running}, {"expired", expired}, {"disabled", s.State == jobspec.JobDisabled}, {"held", held}, {"refused", refused}} {
+	}{{"running", running}, {"expired", expired}, {"disabled", s.State == jobspec.JobDisabled}, {"held", held}, {"refused", refused},
+		{"done", over(s, now)}} {
 		if f.on {
 			out.Flags = append(out.Flags, f.name)
 		}
@@ -190,8 +191,15 @@ func ScheduleText(s jobspec.Schedule) string {
 	return ""
 }
 
+// over reports whether the one instant of a job with at has passed, with its
+// jitter: it starts no more.
+func over(s shown, now time.Time) bool {
+	at := s.op.Spec.Schedule.At
+	return !at.IsZero() && !now.Before(at.Time().Add(calendar.Jitter(s.op.Spec.Schedule, s.SpecOp)))
+}
+
 func nextAfter(s shown, now time.Time) *time.Time {
-	c, err := calendar.FromSpec(s.op.Spec.Schedule, s.op.Created.Time())
+	c, err := calendar.Of(s.op.Spec.Schedule, s.op.Created.Time(), s.SpecOp)
 	if err != nil {
 		return nil // the job is refused for it; explain says why
 	}

@@ -71,7 +71,7 @@ func (e *Engine) markHeld(next []api.Next) []api.Next {
 }
 
 func nextSlots(s shown, q api.NextQuery) []api.Next {
-	c, err := calendar.FromSpec(s.op.Spec.Schedule, s.op.Created.Time())
+	c, err := calendar.Of(s.op.Spec.Schedule, s.op.Created.Time(), s.SpecOp)
 	if err != nil {
 		return []api.Next{}
 	}

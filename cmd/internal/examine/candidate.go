@@ -231,14 +231,21 @@ func words(d *jobspec.Draft, f jobspec.Facts) (string, time.Duration, error) {
 		zone = jobspec.DefaultZone
 	}
 	s := jobspec.Schedule{Cron: d.Cron, EverySeconds: int64(d.Every.Seconds()), Timezone: zone}
-	if s.Cron == "" && s.EverySeconds == 0 {
+	if !d.At.IsZero() {
+		s.At = jobspec.InstantOf(d.At)
+	}
+	if s.Cron == "" && s.EverySeconds == 0 && s.At.IsZero() {
 		return "", 0, nil // Resolve names what is missing
 	}
 	c, err := calendar.FromSpec(s, f.Now)
 	if err != nil {
 		return "", 0, err
 	}
-	return c.Words(), time.Duration(c.Gap()) * time.Second, nil
+	text := c.Words()
+	if d.Jitter >= time.Second {
+		text += ", up to " + jobspec.FormatSpan(d.Jitter.Truncate(time.Second)) + " later"
+	}
+	return text, time.Duration(c.Gap()) * time.Second, nil
 }
 
 // LocalZone is the name of the machine's zone, "" when it has none: what

@@ -144,7 +144,7 @@ func judgeSchedule(s jobspec.Schedule, anchor time.Time) (gap int64, refused err
 	if err != nil {
 		return 0, err
 	}
-	return c.Gap(), nil
+	return c.Gap(), c.CheckJitter(s)
 }
 
 func (x *Examiner) host(hold bool) jobspec.Host {
