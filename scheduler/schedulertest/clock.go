@@ -1,6 +1,7 @@
 package schedulertest
 
 import (
+	"slices"
 	"sync"
 	"time"
 )
@@ -80,6 +81,9 @@ func (a *Alarm) Arm(at time.Time) {
 	a.clock.mu.Lock()
 	defer a.clock.mu.Unlock()
 	a.at = at
+	if !slices.Contains(a.clock.alarms, a) {
+		a.clock.alarms = append(a.clock.alarms, a)
+	}
 	a.look()
 }
 
@@ -98,5 +102,22 @@ func (a *Alarm) look() {
 // C rings.
 func (a *Alarm) C() <-chan struct{} { return a.ring }
 
-// Stop disarms.
-func (a *Alarm) Stop() { a.Arm(time.Time{}) }
+// Stop disarms, and lets the clock forget the alarm until it is armed again.
+func (a *Alarm) Stop() {
+	a.clock.mu.Lock()
+	defer a.clock.mu.Unlock()
+	a.at = time.Time{}
+	a.clock.alarms = slices.DeleteFunc(a.clock.alarms, func(b *Alarm) bool { return a == b })
+}
+
+// Next is the earliest instant that an alarm is set to, zero for none.
+func (c *Clock) Next() (at time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, a := range c.alarms {
+		if !a.at.IsZero() && (at.IsZero() || a.at.Before(at)) {
+			at = a.at
+		}
+	}
+	return at
+}
