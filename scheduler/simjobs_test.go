@@ -61,8 +61,12 @@ func (s *sim) owned(e scheduler.Entry) scheduler.Entry {
 	return of(e, jobspec.Principal([]string{"ann", "bob", "cid"}[len(e.Job)%3]), jobspec.Tier(1+len(e.Job)%3))
 }
 
-// replace signs another spec for a job.
+// replace signs another spec for a job, unless the clock was set back: what a chain
+// says of time never goes back.
 func (s *sim) replace() {
+	if s.clock.Now().Before(s.highest) {
+		return
+	}
 	i := s.r.IntN(len(s.names))
 	for j := range s.entries {
 		if e := &s.entries[j]; e.Job == s.names[i] && e.Until.IsZero() {

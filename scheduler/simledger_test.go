@@ -96,7 +96,7 @@ func (l *simLedger) Append(rows ...*record.Leaf) (int64, error) {
 func (l *simLedger) take(row *record.Leaf) {
 	of := slotsOf{row.Job, row.Op}
 	opens := row.Kind == record.Started || row.Kind == record.Claimed
-	if c, ok := store.CoveredBy(row); ok && c.At.After(l.covered[of].At) {
+	if c, ok := store.CoveredBy(row); ok && c.Beyond(l.covered[of]) {
 		l.covered[of] = c
 	}
 	switch {

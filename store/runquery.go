@@ -161,18 +161,23 @@ func (r *Runs) LastSlot(job jobspec.Name, op jobspec.Digest) (Covered, bool, err
 	var c Covered
 	var ok bool
 	err := r.look(func(tx *bolt.Tx) error {
-		v := tx.Bucket([]byte(slotBucket)).Get(append(append([]byte(job), 0), op[:]...))
-		if len(v) < 9 {
-			return nil
-		}
-		civil, zone, found := bytes.Cut(v[9:], []byte{0})
-		if !found {
-			return errRow
-		}
-		c.At = time.Unix(0, int64(binary.BigEndian.Uint64(v))).UTC()
-		c.Slot = jobspec.Slot{Civil: string(civil), Zone: string(zone), Fold: int(v[8])}
-		ok = true
-		return nil
+		var err error
+		c, ok, err = readCovered(tx.Bucket([]byte(slotBucket)).Get(append(append([]byte(job), 0), op[:]...)))
+		return err
 	})
 	return c, ok, err
+}
+
+// readCovered reads what cover wrote; false for nothing.
+func readCovered(v []byte) (c Covered, ok bool, err error) {
+	if len(v) < 9 {
+		return c, false, nil
+	}
+	civil, zone, found := bytes.Cut(v[9:], []byte{0})
+	if !found {
+		return c, false, errRow
+	}
+	c.At = time.Unix(0, int64(binary.BigEndian.Uint64(v))).UTC()
+	c.Slot = jobspec.Slot{Civil: string(civil), Zone: string(zone), Fold: int(v[8])}
+	return c, true, nil
 }

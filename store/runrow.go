@@ -179,6 +179,16 @@ type Covered struct {
 	Slot jobspec.Slot
 }
 
+// Beyond reports whether c lies behind another: later, or a later slot of the same
+// instant. Where clocks are set ahead several slots have one instant, and the first
+// of them must not stand for the others, which have rows of their own.
+func (c Covered) Beyond(other Covered) bool {
+	if n := c.At.Compare(other.At); n != 0 {
+		return n > 0
+	}
+	return c.Slot.Civil > other.Slot.Civil
+}
+
 // CoveredBy is the last slot that a leaf covers, false for one that covers none.
 // A leaf that covers a range of slots has the instant of its last one in until,
 // and of a single one in scheduled_for. Manual runs have no slot and cover
@@ -206,7 +216,7 @@ func cover(slots *bolt.Bucket, l *record.Leaf) error {
 	}
 	at, slot := c.At, c.Slot
 	key := append(append([]byte(l.Job), 0), l.Op[:]...)
-	if old := slots.Get(key); len(old) >= 8 && int64(binary.BigEndian.Uint64(old)) >= at.UnixNano() {
+	if old, found, err := readCovered(slots.Get(key)); err == nil && found && !c.Beyond(old) {
 		return nil
 	}
 	value := binary.BigEndian.AppendUint64(nil, uint64(at.UnixNano()))

@@ -283,6 +283,23 @@ func TestLastSlotIsTheLatestThatWasCovered(t *testing.T) {
 	}
 }
 
+// Where clocks are set ahead several slots fall on one instant. The row of the later
+// ones must count, or each start of the service would write it again.
+func TestLastSlotIsTheLastOfThoseOfOneInstant(t *testing.T) {
+	l, r := index(t, storetest.Dirs(t), "boot1")
+	defer r.Close()
+	at := time.Date(2026, 3, 8, 7, 0, 0, 0, time.UTC)
+	first, rest, final := slotLeaf(record.Started, "a", "r", at), finalLeaf(record.Skipped, record.OutcomeSkipped, "a", "", at), finalLeaf(record.Finished, record.OutcomeSucceeded, "a", "r", at)
+	first.Slot, final.Slot = &jobspec.Slot{Civil: "2026-03-08T02:00", Zone: "America/New_York"}, &jobspec.Slot{Civil: "2026-03-08T02:00", Zone: "America/New_York"}
+	rest.Slot, rest.SlotLast, rest.SlotCount = &jobspec.Slot{Civil: "2026-03-08T02:15", Zone: "America/New_York"}, &jobspec.Slot{Civil: "2026-03-08T02:30", Zone: "America/New_York"}, 2
+	for _, leaf := range []*record.Leaf{first, rest, final} {
+		must(t, r.Add(appendLeaves(t, l, leaf), leaf))
+	}
+	if c, ok, err := r.LastSlot("a", opOne); err != nil || !ok || c.Slot != *rest.SlotLast || !c.At.Equal(at) {
+		t.Errorf("%+v, %v, %v", c, ok, err)
+	}
+}
+
 func TestIndexLeftOpenIsTrustedInTheSameBootOnly(t *testing.T) {
 	d := storetest.Dirs(t)
 	l, r := index(t, d, "boot1")

@@ -40,7 +40,7 @@ func (e *Engine) coveredSoFar(job jobspec.Name, op jobspec.Digest, now time.Time
 		if l.Job != job || l.Op != op {
 			return nil
 		}
-		if c, covers := store.CoveredBy(l.Leaf); covers && !tooEarly(c.At, now) && c.At.After(last.At) {
+		if c, covers := store.CoveredBy(l.Leaf); covers && !tooEarly(c.At, now) && c.Beyond(last) {
 			last, ok = c, true
 		}
 		return nil
