@@ -51,14 +51,14 @@ func (w *Writer) Commit(op, sig []byte, now time.Time, serial int64) (*State, er
 	if pending := w.State().Pending; len(pending) > 0 {
 		return nil, w.fault(jobspec.CodeChainBroken, pending[0].Seq, fmt.Sprintf("%d ops beyond the pin wait to be judged", len(pending)))
 	}
-	l, err := w.accept(op)
+	decoded, err := w.accept(op)
 	if err != nil {
 		return nil, err
 	}
-	if err := w.append(Entry{Seq: l.op.Seq, Op: op, Sigs: [][]byte{sig}}); err != nil {
+	if err := w.append(Entry{Seq: decoded.Seq, Op: op, Sigs: [][]byte{sig}}); err != nil {
 		return nil, err
 	}
-	return w.pinOn(l, now, serial, nil)
+	return w.pinOn(decoded, jobspec.DigestOf(op), now, serial, nil)
 }
 
 // AdvancePin puts the first pending op in force, after the caller judged it
@@ -73,17 +73,19 @@ func (w *Writer) AdvancePin(now time.Time, serial int64) (*State, error) {
 	if len(pending) == 0 {
 		return nil, errors.New("advance pin: no op lies beyond it")
 	}
-	l, err := w.accept(pending[0].Op)
+	op, err := w.accept(pending[0].Op)
 	if err != nil {
 		return nil, err
 	}
-	return w.pinOn(l, now, serial, pending[1:])
+	return w.pinOn(op, jobspec.DigestOf(pending[0].Op), now, serial, pending[1:])
 }
 
 // RaiseSerial remembers that a managed policy with this serial was seen, so that
 // an older one is refused from now on. The pin keeps its op. A serial that is not
 // higher changes nothing.
 func (w *Writer) RaiseSerial(serial int64) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
 	if err := w.usable(); err != nil {
 		return err
 	}
@@ -112,19 +114,18 @@ func (w *Writer) usable() error {
 }
 
 // accept decodes op and checks that it extends the proven head.
-func (w *Writer) accept(raw []byte) (link, error) {
+func (w *Writer) accept(raw []byte) (*jobspec.Op, error) {
 	op, err := jobspec.DecodeOp(raw)
 	if err != nil {
-		return link{}, err
+		return nil, err
 	}
 	if op.Host != w.State().Host {
-		return link{}, &jobspec.OpError{Reason: jobspec.CodeHostMismatch, Seq: op.Seq, Detail: fmt.Sprintf("made for host %q, this is %q", op.Host, w.State().Host)}
+		return nil, &jobspec.OpError{Reason: jobspec.CodeHostMismatch, Seq: op.Seq, Detail: fmt.Sprintf("made for host %q, this is %q", op.Host, w.State().Host)}
 	}
 	if _, err := w.State().View.Check(op); err != nil {
-		return link{}, err
+		return nil, err
 	}
-	op.Spec = nil
-	return link{digest: jobspec.DigestOf(raw), op: op}, nil
+	return op, nil
 }
 
 // append writes the entry in one transaction. It never replaces a value.
@@ -155,16 +156,16 @@ func putNew(tx *bolt.Tx, seq int64, value []byte) error {
 	return ops.Put(seqKey(seq), value)
 }
 
-// pinOn moves the pin to the op of l and takes over the new state.
-func (w *Writer) pinOn(l link, now time.Time, serial int64, pending []Entry) (*State, error) {
+// pinOn moves the pin to an op and takes over the new state.
+func (w *Writer) pinOn(op *jobspec.Op, digest jobspec.Digest, now time.Time, serial int64, pending []Entry) (*State, error) {
 	pin := Pin{
-		Type: pinType, Host: w.State().Host, Seq: l.op.Seq, Digest: l.digest,
+		Type: pinType, Host: w.State().Host, Seq: op.Seq, Digest: digest,
 		Time: jobspec.InstantOf(now), PolicySerial: max(serial, w.State().Pin.PolicySerial),
 	}
 	if err := writePin(w.disk, w.dirs, pin); err != nil {
 		return nil, w.fail("move pin", err)
 	}
-	next := w.State().extended(l, pin, pending)
+	next := w.State().extended(op, digest, pin, pending)
 	w.state.Store(next)
 	return next, nil
 }

@@ -19,7 +19,7 @@ import (
 const (
 	dbTimeout   = time.Second
 	chainMapped = 64 << 20
-	chainMax    = 1 << 30
+	chainMax    = 16 << 30 // a million jobs take 2 to 3 GiB
 	runsMapped  = 256 << 20
 	runsMax     = 16 << 30
 )

@@ -54,35 +54,49 @@ var errEntry = errors.New("the lengths of the entry do not add up")
 
 // decodeEntry reads a value and copies it out of the database's memory.
 func decodeEntry(seq int64, value []byte) (Entry, error) {
-	if len(value) == 0 || value[0] != entryVersion {
-		return Entry{}, errors.New("the version of the entry is unknown")
-	}
-	rest := append([]byte(nil), value[1:]...)
-	count, rest, err := length(rest, MaxSignatures)
+	op, rest, lens, err := splitEntry(append([]byte(nil), value...))
 	if err != nil {
 		return Entry{}, err
 	}
-	opLen, rest, err := length(rest, jobspec.MaxOpBytes)
-	if err != nil {
-		return Entry{}, err
-	}
-	lens, total := make([]int, count), opLen
-	for i := range lens {
-		if lens[i], rest, err = length(rest, MaxSignatureBytes); err != nil {
-			return Entry{}, err
-		}
-		total += lens[i]
-	}
-	if total != len(rest) {
-		return Entry{}, errEntry
-	}
-	e := Entry{Seq: seq, Op: rest[:opLen:opLen]}
-	rest = rest[opLen:]
+	e := Entry{Seq: seq, Op: op}
 	for _, n := range lens {
 		e.Sigs = append(e.Sigs, rest[:n:n])
 		rest = rest[n:]
 	}
 	return e, nil
+}
+
+// opOf gives the op of a value, in the value's memory.
+func opOf(value []byte) ([]byte, error) {
+	op, _, _, err := splitEntry(value)
+	return op, err
+}
+
+// splitEntry finds the op, what lies behind it, and the length of each signature.
+func splitEntry(value []byte) (op, sigs []byte, lens []int, err error) {
+	if len(value) == 0 || value[0] != entryVersion {
+		return nil, nil, nil, errors.New("the version of the entry is unknown")
+	}
+	count, rest, err := length(value[1:], MaxSignatures)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	opLen, rest, err := length(rest, jobspec.MaxOpBytes)
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	total := opLen
+	lens = make([]int, count)
+	for i := range lens {
+		if lens[i], rest, err = length(rest, MaxSignatureBytes); err != nil {
+			return nil, nil, nil, err
+		}
+		total += lens[i]
+	}
+	if total != len(rest) {
+		return nil, nil, nil, errEntry
+	}
+	return rest[:opLen:opLen], rest[opLen:], lens, nil
 }
 
 // length reads one length of 1 to limit.

@@ -19,34 +19,27 @@ type State struct {
 	Pin     Pin
 	View    *jobspec.View // of the ops up to the pin; not to be extended
 	Pending []Entry       // ops beyond the pin: in force only once AdvancePin was called
-	history []link
-}
-
-// link is what is kept in memory of an op: its head without the spec.
-type link struct {
-	digest jobspec.Digest
-	op     *jobspec.Op
-	err    error // why the bytes are no op
 }
 
 // Digest is the digest of a proven op.
 func (s *State) Digest(seq int64) (jobspec.Digest, bool) {
-	if seq < 0 || seq >= int64(len(s.history)) {
-		return jobspec.Digest{}, false
-	}
-	return s.history[seq].digest, true
+	h, ok := s.View.Op(seq)
+	return h.Digest, ok
 }
 
 // Len is the number of proven ops.
-func (s *State) Len() int64 { return int64(len(s.history)) }
+func (s *State) Len() int64 { return s.View.Next }
 
-// Head returns op seq without its spec, for lists; authority comes only from
+// Head returns what the view knows of op seq, for lists; authority comes only from
 // verified bytes.
-func (s *State) Head(seq int64) (jobspec.Op, bool) {
-	if seq < 0 || seq >= int64(len(s.history)) {
-		return jobspec.Op{}, false
-	}
-	return *s.history[seq].op, true
+func (s *State) Head(seq int64) (jobspec.OpHead, bool) { return s.View.Op(seq) }
+
+// link is what the proof keeps of an op.
+type link struct {
+	digest jobspec.Digest
+	prev   jobspec.Digest
+	host   jobspec.HostID
+	err    error // why the bytes are no op
 }
 
 // proof gathers the chain while it is read.
@@ -54,17 +47,23 @@ type proof struct {
 	path    string
 	host    jobspec.HostID
 	pin     Pin
+	reader  jobspec.Outliner
 	links   []link
 	pending []Entry
 	view    *jobspec.View
 	broken  error // why the view could not be built further
 }
 
-// prove walks the ops from genesis to the pin and judges them. The pin vouches
+// prove walks the ops from genesis to the pin and judges them. Almost always they
+// are as they were written, and proveForward says so. Where they are not, it takes
+// a walk of its own to say what is wrong: the pin vouches
 // for its op, and each op by its prev for the one before: so blame is found by
 // walking back from the pin. The view that is built on the way forward counts
 // only once that walk has passed.
 func prove(path string, host jobspec.HostID, pin Pin, c *bolt.Cursor) (*State, error) {
+	if state, ok := proveForward(path, host, pin, c); ok {
+		return state, nil
+	}
 	p := &proof{path: path, host: host, pin: pin, view: &jobspec.View{}}
 	if err := p.gather(c); err != nil {
 		return nil, err
@@ -78,7 +77,7 @@ func prove(path string, host jobspec.HostID, pin Pin, c *bolt.Cursor) (*State, e
 	if p.broken != nil {
 		return nil, p.broken
 	}
-	return &State{Host: host, Pin: pin, View: p.view, Pending: p.pending, history: p.links}, nil
+	return &State{Host: host, Pin: pin, View: p.view, Pending: p.pending}, nil
 }
 
 // gather reads every entry in order of its key.
@@ -108,13 +107,13 @@ func (p *proof) gather(c *bolt.Cursor) error {
 	return nil
 }
 
-// add takes one op into the view and drops its spec.
+// add takes one op into the view.
 func (p *proof) add(raw []byte) {
 	l := link{digest: jobspec.DigestOf(raw)}
 	seq := int64(len(p.links))
-	if l.op, l.err = jobspec.DecodeOp(raw); l.err == nil {
-		p.extend(seq, l)
-		l.op.Spec = nil
+	o, err := p.reader.Read(raw)
+	if l.prev, l.host, l.err = o.Op.Prev, o.Op.Host, err; err == nil {
+		p.extend(seq, &o, l.digest)
 	}
 	p.links = append(p.links, l)
 }
@@ -122,19 +121,17 @@ func (p *proof) add(raw []byte) {
 // extend adds an op to the view, up to the first that does not fit. Where the
 // hashes are right, that op was put in force as it is, by another version of
 // sbxcron or by none.
-func (p *proof) extend(seq int64, l link) {
+func (p *proof) extend(seq int64, o *jobspec.Outline, digest jobspec.Digest) {
 	if p.broken != nil {
 		return
 	}
-	if l.op.Host != p.host {
-		p.broken = p.fault(jobspec.CodeHostMismatch, seq, fmt.Sprintf("made for host %q, this is %q", l.op.Host, p.host), nil)
+	if o.Op.Host != p.host {
+		p.broken = p.fault(jobspec.CodeHostMismatch, seq, fmt.Sprintf("made for host %q, this is %q", o.Op.Host, p.host), nil)
 		return
 	}
-	if _, err := p.view.Check(l.op); err != nil {
+	if err := p.view.Follow(o, digest); err != nil {
 		p.broken = p.fault(jobspec.CodeChainBroken, seq, "the op does not extend the chain", err)
-		return
 	}
-	p.view.Extend(l.op, l.digest)
 }
 
 // pinned looks for the op that the pin names.
@@ -142,8 +139,8 @@ func (p *proof) pinned() error {
 	have := int64(len(p.links)) - 1
 	if have >= 0 {
 		last := p.links[have]
-		if last.err == nil && last.digest != p.pin.Digest && last.op.Host != p.host {
-			return p.fault(jobspec.CodeHostMismatch, have, fmt.Sprintf("made for host %q, this is %q", last.op.Host, p.host), nil)
+		if last.err == nil && last.digest != p.pin.Digest && last.host != p.host {
+			return p.fault(jobspec.CodeHostMismatch, have, fmt.Sprintf("made for host %q, this is %q", last.host, p.host), nil)
 		}
 	}
 	if have < p.pin.Seq {
@@ -163,7 +160,7 @@ func (p *proof) pinned() error {
 func (p *proof) backward() error {
 	for seq := p.pin.Seq; seq > 0; seq-- {
 		l := p.links[seq-1]
-		want := p.links[seq].op.Prev
+		want := p.links[seq].prev
 		if l.digest != want {
 			return p.fault(jobspec.CodeOpTampered, seq-1, fmt.Sprintf("digest %s is not %s, which op %d names", l.digest.Short(), want.Short(), seq), l.err)
 		}
@@ -187,11 +184,8 @@ func (p *proof) fault(code jobspec.Code, seq int64, detail string, err error) er
 }
 
 // extended is s with one more op, proven and pinned.
-func (s *State) extended(l link, pin Pin, pending []Entry) *State {
-	history := append(s.history[:len(s.history):len(s.history)], l)
-	view := &jobspec.View{}
-	for _, h := range history {
-		view.Extend(h.op, h.digest)
-	}
-	return &State{Host: s.Host, Pin: pin, View: view, Pending: pending, history: history}
+func (s *State) extended(op *jobspec.Op, digest jobspec.Digest, pin Pin, pending []Entry) *State {
+	view := s.View.Fork()
+	view.Extend(op, digest)
+	return &State{Host: s.Host, Pin: pin, View: view, Pending: pending}
 }

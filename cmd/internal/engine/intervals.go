@@ -50,7 +50,7 @@ type intervalWalk struct {
 	all  []*scheduler.Entry
 }
 
-func (w *intervalWalk) take(op jobspec.Op, state *store.State, at time.Time) {
+func (w *intervalWalk) take(op jobspec.OpHead, state *store.State, at time.Time) {
 	if op.Action == jobspec.Genesis {
 		return
 	}

@@ -1,0 +1,198 @@
+package jobspec
+
+import "iter"
+
+// opRow is what a view keeps of an op.
+type opRow struct {
+	digest  Digest
+	created Instant
+	job     uint32
+	by      uint32
+	action  uint8
+}
+
+// jobRow is what a view keeps of a job. Its digests are those of the ops it names.
+type jobRow struct {
+	expires  Instant
+	revision uint32 // 0: there is no such job
+	spec     uint32 // seqs, as in Job; a chain that could be stored has far fewer ops
+	force    uint32
+	last     uint32
+	added    uint32
+	by       uint32
+	schedule uint32
+	state    uint8
+	tier     Tier
+	net      Net
+}
+
+// viewWords are what many rows share.
+type viewWords struct {
+	names      nameTable
+	principals interned[Principal]
+	schedules  interned[Schedule]
+}
+
+var (
+	actionWords = [...]Action{Genesis, Add, Replace, Disable, Enable, Remove}
+	stateWords  = [...]JobState{"", JobActive, JobDisabled, JobRemoved}
+)
+
+const (
+	rowActive = iota + 1
+	rowDisabled
+	rowRemoved
+)
+
+// OpHead is what a view knows of an op.
+type OpHead struct {
+	Seq       int64
+	Digest    Digest
+	Action    Action
+	Job       Name // "" for genesis
+	Principal Principal
+	Created   Instant
+}
+
+// Op returns what is known of the op at a position; false where there is none yet.
+func (v *View) Op(seq int64) (OpHead, bool) {
+	if seq < 0 || seq >= int64(v.ops.n) {
+		return OpHead{}, false
+	}
+	r := v.ops.at(int(seq))
+	h := OpHead{Seq: seq, Digest: r.digest, Action: actionWords[r.action], Principal: v.words.principals.value(r.by), Created: r.created}
+	if h.Action != Genesis {
+		h.Job = v.words.names.value(r.job)
+	}
+	return h, true
+}
+
+// row returns the row of a job and its number.
+func (v *View) row(n Name) (*jobRow, uint32) {
+	if v.words == nil {
+		return nil, 0
+	}
+	id, ok := v.words.names.find(n)
+	if !ok || int(id) >= v.jobs.n {
+		return nil, id
+	}
+	if r := v.jobs.at(int(id)); r.revision != 0 {
+		return r, id
+	}
+	return nil, id
+}
+
+// Job returns the view of one job, removed ones included.
+func (v *View) Job(n Name) (Job, bool) {
+	r, id := v.row(n)
+	if r == nil {
+		return Job{}, false
+	}
+	return v.job(r, id), true
+}
+
+func (v *View) job(r *jobRow, id uint32) Job {
+	digest := func(seq uint32) Digest { return v.ops.at(int(seq)).digest }
+	return Job{
+		Name: v.words.names.value(id), Principal: v.words.principals.value(r.by), State: stateWords[r.state], Revision: int64(r.revision),
+		SpecSeq: int64(r.spec), SpecOp: digest(r.spec), ForceSeq: int64(r.force), ForceOp: digest(r.force),
+		LastSeq: int64(r.last), Added: digest(r.added), Tier: r.tier, Net: r.net,
+	}
+}
+
+// Timing is what a job's spec says of time.
+type Timing struct {
+	Schedule  Schedule
+	Anchor    Instant // created of the op that holds the spec
+	ExpiresAt Instant
+}
+
+// Timing returns when a job is due and until when. It is read from the op without
+// judging the rest of the spec, which is done at each trigger; a spec that could not
+// be read so far has no schedule. It is false for a job that never was.
+func (v *View) Timing(n Name) (Timing, bool) {
+	r, _ := v.row(n)
+	if r == nil {
+		return Timing{}, false
+	}
+	return Timing{v.words.schedules.value(r.schedule), v.ops.at(int(r.spec)).created, r.expires}, true
+}
+
+// All gives every job that was ever added, in the order in which they were first
+// named.
+func (v *View) All() iter.Seq[Job] {
+	return func(yield func(Job) bool) {
+		for id := range v.jobs.n {
+			if r := v.jobs.at(id); r.revision != 0 && !yield(v.job(r, uint32(id))) {
+				return
+			}
+		}
+	}
+}
+
+// Jobs returns every job that was ever added, in no order.
+func (v *View) Jobs() []Job {
+	all := make([]Job, 0, v.jobs.n)
+	for j := range v.All() {
+		all = append(all, j)
+	}
+	return all
+}
+
+// Extend adds an op that Check accepted. The digest is of the op's bytes.
+func (v *View) Extend(op *Op, digest Digest) {
+	var t Timing
+	if op.Spec != nil {
+		t = Timing{Schedule: op.Spec.Schedule, ExpiresAt: op.Spec.ExpiresAt}
+	}
+	v.extend(op, digest, t)
+}
+
+// Follow adds an op of which only the outline was read, where Check would accept it.
+// The error is Check's.
+func (v *View) Follow(o *Outline, digest Digest) error {
+	if _, err := v.check(&o.Op, o.HasSpec); err != nil {
+		return err
+	}
+	v.extend(&o.Op, digest, Timing{Schedule: o.Schedule, ExpiresAt: o.ExpiresAt})
+	return nil
+}
+
+func (v *View) extend(op *Op, digest Digest, t Timing) {
+	seq := uint32(op.Seq)
+	v.Next, v.Head, v.HeadCreated = op.Seq+1, digest, op.Created
+	if op.Action == Genesis {
+		v.Host, v.words, v.jobs, v.ops = op.Host, &viewWords{}, rows[jobRow]{}, rows[opRow]{}
+	}
+	row := v.ops.mine(int(seq))
+	*row = opRow{digest: digest, created: op.Created, by: v.words.principals.id(op.Principal)}
+	for i, a := range actionWords {
+		if a == op.Action {
+			row.action = uint8(i)
+		}
+	}
+	if op.Action == Genesis {
+		return
+	}
+	row.job = v.words.names.id(op.Job)
+	v.extendJob(v.jobs.mine(int(row.job)), op, row.by, t)
+}
+
+func (v *View) extendJob(j *jobRow, op *Op, by uint32, t Timing) {
+	seq := uint32(op.Seq)
+	j.revision, j.last = uint32(op.Revision), seq
+	switch op.Action {
+	case Add, Replace:
+		if op.Action == Add {
+			j.added = seq
+		}
+		j.state, j.by, j.tier, j.net, j.spec, j.force = rowActive, by, op.Tier, op.Net, seq, seq
+		j.schedule, j.expires = v.words.schedules.id(t.Schedule), t.ExpiresAt
+	case Enable:
+		j.state, j.force = rowActive, seq
+	case Disable:
+		j.state = rowDisabled
+	case Remove:
+		j.state = rowRemoved
+	}
+}
