@@ -9,7 +9,7 @@ type rows[T any] struct {
 	n      int
 	height int // levels of branches above the leaves
 	root   *block[T]
-	owner  *blockOwner // blocks that carry it may be changed in place
+	owner  *blockOwner // blocks that carry it may be changed in place; nil before the first change
 }
 
 const (
@@ -24,12 +24,13 @@ type block[T any] struct {
 	vals  []T
 }
 
-// fork returns a copy. From now on both copy what they change.
+// fork returns a copy. From now on both copy what they change. Where nothing was
+// changed since the last fork, it only reads r.
 func (r *rows[T]) fork() rows[T] {
-	r.owner = new(blockOwner)
-	c := *r
-	c.owner = new(blockOwner)
-	return c
+	if r.owner != nil {
+		r.owner = nil
+	}
+	return *r
 }
 
 // at returns row i, which must be below n.

@@ -69,8 +69,8 @@ type View struct {
 	words       *viewWords
 }
 
-// Fork returns a copy. Extending either one leaves the other as it is. It must not
-// be called while v is extended.
+// Fork returns a copy. Extending either one leaves the other as it is. A view that
+// came from Fork, and was not extended since, may be forked by several goroutines.
 func (v *View) Fork() *View {
 	c := *v
 	c.ops, c.jobs = v.ops.fork(), v.jobs.fork()

@@ -77,7 +77,7 @@ func prove(path string, host jobspec.HostID, pin Pin, c *bolt.Cursor) (*State, e
 	if p.broken != nil {
 		return nil, p.broken
 	}
-	return &State{Host: host, Pin: pin, View: p.view, Pending: p.pending}, nil
+	return &State{Host: host, Pin: pin, View: p.view.Fork(), Pending: p.pending}, nil
 }
 
 // gather reads every entry in order of its key.
@@ -187,5 +187,5 @@ func (p *proof) fault(code jobspec.Code, seq int64, detail string, err error) er
 func (s *State) extended(op *jobspec.Op, digest jobspec.Digest, pin Pin, pending []Entry) *State {
 	view := s.View.Fork()
 	view.Extend(op, digest)
-	return &State{Host: s.Host, Pin: pin, View: view, Pending: pending}
+	return &State{Host: s.Host, Pin: pin, View: view.Fork(), Pending: pending}
 }

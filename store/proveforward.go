@@ -25,6 +25,7 @@ func proveForward(path string, host jobspec.HostID, pin Pin, c *bolt.Cursor) (*S
 	if v.Next != pin.Seq+1 || v.Head != pin.Digest || v.Host != host {
 		return nil, false
 	}
+	f.state.View = v.Fork()
 	return f.state, true
 }
 

@@ -46,7 +46,7 @@ func (e *Engine) SubmitAll(ctx context.Context, all []api.Submission) ([]api.Acc
 // judgeAll judges the ops on a view of their own. The refusal that is recorded and
 // told is that of the first that may not be put in force.
 func (e *Engine) judgeAll(ctx context.Context, state *store.State, all []api.Submission, now time.Time) ([]*jobspec.Op, error) {
-	view := state.View.Clone()
+	view := state.View.Fork()
 	ops := make([]*jobspec.Op, 0, len(all))
 	for i, s := range all {
 		if err := ctx.Err(); err != nil {
