@@ -45,7 +45,7 @@ func at(use jobspec.Use, path string, kind jobspec.FileKind, ino uint64) jobspec
 }
 
 // textFile is an open file with this text.
-func textFile(t *testing.T, text string) *os.File {
+func textFile(t testing.TB, text string) *os.File {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "text")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -60,7 +60,7 @@ func textFile(t *testing.T, text string) *os.File {
 }
 
 // order is a workspace job with everything that a plan can draw.
-func order(t *testing.T) Order {
+func order(t testing.TB) Order {
 	t.Helper()
 	null, err := os.Open(os.DevNull)
 	if err != nil {

@@ -1,5 +1,7 @@
 package seccomp
 
+import "slices"
+
 // Flags of open(2) that the listener's rules look at. O_DIRECTORY is one of the
 // few that differ between architectures.
 const (
@@ -30,6 +32,14 @@ type Watch struct {
 // else passes; what the first program refuses stays refused, since the kernel
 // takes the stricter answer of the two (seccomp(2), SECCOMP_RET_USER_NOTIF).
 func Listener(a Arch, w Watch) (Program, error) {
+	if made, ok := listeners[listenerOf{a, w}]; ok {
+		p, err := made()
+		return slices.Clone(p), err
+	}
+	return makeListener(a, w)
+}
+
+func makeListener(a Arch, w Watch) (Program, error) {
 	p, err := a.head()
 	if err != nil {
 		return nil, err
