@@ -9,14 +9,11 @@ import (
 
 // What the stub and the supervisor of a run agree on.
 const (
-	ListenerFD   = firstSpareFD              // where the listener waits to be taken
+	ListenerFD   = secondSpareFD             // where the listener waits to be taken
 	ListenerPath = PrivateDir + "/listening" // exists nowhere; the supervisor answers one open of it with the first name's bytes
 	MeasuredPath = PrivateDir + "/measured"  // exists nowhere; an open for reading and writing says that the job's own calls come next
 	MeasuredErr  = 76                        // ENOTUNIQ, the answer to it, which no file system gives
 )
-
-// TakenByte tells a waiting stub that its listener was taken.
-const TakenByte byte = 'L'
 
 // Flags of seccomp(2). A call that is being answered is interrupted by nothing
 // but death: programs do not expect EINTR of an open.
@@ -30,12 +27,12 @@ func (b *Blueprint) Watch() seccomp.Watch {
 	return seccomp.Watch{Names: len(b.Names) > 0, Opens: b.Opens()}
 }
 
-// listener puts the second filter in force, waits until its listener was taken
-// and closes its own descriptor of it. Where names of the host are opened, it
-// measures that this is answered: a name that does not exist opens, as a file of
-// the sandbox's own that is as long as the first bound name's, and that name opens
-// as the same file. It runs after the first filter and before the listing of open
-// files.
+// listener puts the second filter in force and says that its listener is here.
+// Nothing waits for it to be taken but the first call that is answered: the kernel
+// holds that call until somebody has taken the listener, and for good where nobody
+// does. Where names of the host are opened, the rows measure that this is answered:
+// a name that does not exist opens, as a file of the sandbox's own that is as long
+// as the first bound name's, and that name opens as the same file.
 func (s *steps) listener() {
 	filter, err := seccomp.Listener(s.m.Arch, s.b.Watch())
 	if err != nil {
@@ -43,13 +40,11 @@ func (s *steps) listener() {
 		return
 	}
 	code := s.t.Bytes(fmt.Sprintf("listener of %d instructions", len(filter)), filter.Bytes())
-	s.call(LayerListener, "seccomp", ListenerFD, stub.Int(1), stub.Int(filterNewListener|filterWaitKillable),
+	s.call(LayerListener, "seccomp", firstSpareFD, stub.Int(1), stub.Int(filterNewListener|filterWaitKillable),
 		s.t.Words("sock_fprog", stub.Int(int64(len(filter))), code))
-	s.call("", "write", stub.MessageSize, stub.Int(stub.StatusFD), s.t.Bytes("listener", stub.Listener()), stub.Int(stub.MessageSize))
-	s.call("", "read", 1, stub.Int(stub.BarrierFD), stub.Cell(21, 0), stub.Int(1))
-	s.word("", "taken byte", int64(TakenByte), stub.Cell(21, 0))
-	s.close(ListenerFD)
-	s.netTaken()
+	s.call(LayerListener, "fcntl", ListenerFD, stub.Int(firstSpareFD), stub.Int(fDupFDCloexec), stub.Int(ListenerFD))
+	s.call(LayerListener, "close", 0, stub.Int(firstSpareFD))
+	s.call(LayerListener, "write", stub.MessageSize, stub.Int(stub.StatusFD), s.t.Bytes("listener", stub.Listener()), stub.Int(stub.MessageSize))
 	if len(s.b.Names) == 0 {
 		return
 	}
@@ -58,10 +53,14 @@ func (s *steps) listener() {
 	s.same(LayerListener, "inode of an answer", stub.Cell(22, statIno), stub.Cell(23, statIno))
 }
 
-// measured says that all was measured: what is refused from here on was tried by
-// the job. That it is answered shows that somebody listens.
+// measured says that all was measured that is refused: what is refused from here
+// on was tried by the job. That it is answered shows that somebody listens, who
+// holds descriptors of his own: those that wait to be taken are closed. It runs
+// before the listing of open files.
 func (s *steps) measured() {
 	s.call(LayerListener, "openat", -MeasuredErr, stub.Int(atCwd), s.t.String(MeasuredPath), stub.Int(oReadWrite|oCloexec), stub.Int(0))
+	s.call(LayerListener, "close", 0, stub.Int(ListenerFD))
+	s.netTaken()
 }
 
 // answered opens a path, which is answered, and looks at what it got.

@@ -254,8 +254,8 @@ func (s *steps) measure() {
 	}
 	s.closedProc()
 	s.refusedCalls()
-	s.listFiles()
 	s.measured()
+	s.listFiles()
 }
 
 // filtered measures that there is a filter, and that it cannot be undone.

@@ -90,13 +90,10 @@ func belongs(l escape.Layer, r stub.Row) bool {
 // listenerRows are the rows of the second filter.
 func listenerRows(t *stub.Table) []int {
 	var all []int
-	taking := false // what stands between the filter and the byte that says that its listener was taken
 	for i, r := range t.Rows() {
-		taking = taking || r.Layer == runner.LayerListener && r.Name == "seccomp"
-		if taking || r.Layer == runner.LayerListener {
+		if r.Layer == runner.LayerListener {
 			all = append(all, i)
 		}
-		taking = taking && r.Name != "close"
 	}
 	return all
 }

@@ -3,12 +3,14 @@ package bwrap
 import (
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/cgroup"
+	"github.com/sbxcron/sbxcron/runner/internal/channel"
 	"github.com/sbxcron/sbxcron/runner/internal/ends"
 	"github.com/sbxcron/sbxcron/runner/stub"
 	"golang.org/x/sys/unix"
@@ -28,43 +30,52 @@ func (b *Backend) openLeaf(p *runner.Blueprint) (*cgroup.Leaf, error) {
 	return l, nil
 }
 
-// coming is a cgroup that is made while other things are prepared: that takes a
-// fifth of a millisecond, which a start need not wait for.
+// coming are the cgroup and the pipe of a run, which are made while other things
+// are prepared: that takes a third of a millisecond, which a start need not wait for.
 type coming struct {
-	b    *Backend
-	done chan struct{}
-	leaf *cgroup.Leaf
-	err  error
-	used bool
+	b      *Backend
+	done   chan struct{}
+	leaf   *cgroup.Leaf
+	events *channel.Channel
+	err    error
+	used   bool
 }
 
-func (b *Backend) leafAhead(p *runner.Blueprint) *coming {
+func (b *Backend) ahead(p *runner.Blueprint) *coming {
 	c := &coming{b: b, done: make(chan struct{})}
 	go func() {
 		defer close(c.done)
-		c.leaf, c.err = b.openLeaf(p)
+		if c.leaf, c.err = b.openLeaf(p); c.err != nil {
+			return
+		}
+		if c.events, c.err = b.channels.Pipe(); c.err != nil {
+			b.dropLeaf(c.leaf)
+		}
 	}()
 	return c
 }
 
-// drop removes the cgroup unless a run has it.
+// drop removes both unless a run has them.
 func (c *coming) drop() {
 	if <-c.done; c.err == nil && !c.used {
+		c.events.Close()
 		c.b.dropLeaf(c.leaf)
 	}
 }
 
-// launchHeld starts bwrap for a blueprint in a cgroup of its own.
-func (b *Backend) launchHeld(prog *program, p *runner.Blueprint, view procfs, table *stub.Table, guards []guarded, c *coming) (*os.Process, *pipes, *cgroup.Leaf, error) {
+// launchHeld starts bwrap for a blueprint in a cgroup of its own, with a pipe of its
+// own.
+func (b *Backend) launchHeld(prog *program, p *runner.Blueprint, view procfs, table *stub.Table, guards []guarded, c *coming) (*os.Process, *pipes, error) {
 	if <-c.done; c.err != nil {
-		return nil, nil, nil, c.err
+		return nil, nil, c.err
 	}
-	proc, ours, err := b.launch(prog, p, view, table, guards, c.leaf)
+	mounted := append(slices.Clone(guards), guarded{path: runner.ChannelPath, file: c.events.Name()})
+	proc, ours, err := b.launch(prog, p, view, table, mounted, c.leaf)
 	if err != nil {
-		return nil, nil, nil, err
+		return nil, nil, err
 	}
 	c.used = true
-	return proc, ours, c.leaf, nil
+	return proc, ours, nil
 }
 
 // tooSmall puts the cause before what bwrap says when its memory ran out.

@@ -36,8 +36,10 @@ func commandLine(p *runner.Blueprint, on surroundings) ([]word, error) {
 		l.option("--remount-ro", dir)
 	}
 	if !on.bare {
+		// A file of the root itself, which nothing can change once that is read-only:
+		// a mount of its own would take longer than the stub takes to run.
 		l.option("--perms", "0555")
-		l.file("--ro-bind-data", source{kind: stubSource}, runner.StubPath)
+		l.file("--file", source{kind: stubSource}, runner.StubPath)
 	}
 	if err := inside(p.Cwd.Path); err != nil {
 		return nil, fmt.Errorf("start in %q: %w", p.Cwd.Path, err)

@@ -16,7 +16,7 @@ var operands = map[string]string{
 	"--unshare-user": "", "--unshare-ipc": "", "--unshare-pid": "", "--unshare-net": "", "--unshare-uts": "", "--unshare-cgroup": "",
 	"--disable-userns": "", "--new-session": "", "--die-with-parent": "", "--cap-drop": "W", "--uid": "N", "--gid": "N", "--hostname": "W",
 	"--json-status-fd": "F", "--perms": "N", "--size": "N", "--tmpfs": "I", "--proc": "I", "--dev": "I", "--symlink": "LI",
-	"--ro-bind": "HI", "--ro-bind-fd": "FI", "--bind-fd": "FI", "--ro-bind-data": "FI", "--remount-ro": "I", "--chdir": "I",
+	"--ro-bind": "HI", "--ro-bind-fd": "FI", "--bind-fd": "FI", "--ro-bind-data": "FI", "--file": "FI", "--remount-ro": "I", "--chdir": "I",
 }
 
 // readAs reads a line as bwrap does, and wants of each word what its place allows.

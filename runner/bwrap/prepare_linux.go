@@ -66,8 +66,8 @@ func (b *Backend) prepare(ctx context.Context, plan *runner.Plan, m runner.Machi
 	if err := b.checkNeeds(p); err != nil {
 		return nil, err
 	}
-	group := b.leafAhead(p)
-	defer group.drop()
+	ahead := b.ahead(p)
+	defer ahead.drop()
 	prog, err := b.program()
 	if err != nil {
 		return nil, err
@@ -82,32 +82,35 @@ func (b *Backend) prepare(ctx context.Context, plan *runner.Plan, m runner.Machi
 		return nil, err
 	}
 	defer closeGuards(guards)
-	helper, err := b.startSupervisor(p)
+	proc, ours, err := b.launchHeld(prog, p, procfs{b.masks, m.NoFreshProc}, table, guards, ahead)
 	if err != nil {
 		return nil, err
 	}
-	events, err := b.channels.Pipe()
-	if err != nil {
-		helper.Return()
-		return nil, err
-	}
-	proc, ours, leaf, err := b.launchHeld(prog, p, procfs{b.masks, m.NoFreshProc}, table, append(guards, guarded{path: runner.ChannelPath, file: events.Name()}), group)
-	if err != nil {
-		events.Close()
-		helper.Return()
-		return nil, err
-	}
-	r := &run{b: b, p: p, table: table, pipes: ours, proc: proc, helper: helper, leaf: leaf, channel: events,
+	r := &run{b: b, p: p, table: table, pipes: ours, proc: proc, leaf: ahead.leaf, channel: ahead.events,
 		denials: runner.NewDenials(p.Denials, b.now), exited: make(chan struct{}), ended: make(chan struct{}), payload: -1, init: -1, secrets: p.Mask()}
 	go r.reap(watchStarted(proc))
+	// What bwrap does not need is done while it builds: a supervisor that must be
+	// started first would otherwise be waited for.
+	if r.helper, err = b.startSupervisor(p); err != nil {
+		r.discard()
+		return nil, err
+	}
+	r.facts = b.plannedFacts(plan, prog, table, m)
 	if err := r.arm(ctx, table, guards); err != nil {
 		err = r.tooSmall(err)
 		r.discard()
 		return nil, err
 	}
-	r.facts = record.Facts{Backend: Name, BackendFile: prog.digest, Plan: plan.Digest(), Stub: b.stub.Digest(),
-		Layers: append(runner.Layers(table, m), cgroupLayer(m.Held)...), Probe: "passed", UID: p.Account.UID, Soft: p.Soft(m.Held), Credentials: p.CredentialNames()}
+	r.facts.Probe = "passed"
 	return r, nil
+}
+
+// plannedFacts are what the record says of a run whose probe passes. They take a
+// while to write and to hash.
+func (b *Backend) plannedFacts(plan *runner.Plan, prog *program, table *stub.Table, m runner.Machine) record.Facts {
+	p := plan.Blueprint()
+	return record.Facts{Backend: Name, BackendFile: prog.digest, Plan: plan.Digest(), Stub: b.stub.Digest(),
+		Layers: append(runner.Layers(table, m), cgroupLayer(m.Held)...), UID: p.Account.UID, Soft: p.Soft(m.Held), Credentials: p.CredentialNames()}
 }
 
 // checkNeeds refuses what this backend cannot do and accounts that it cannot
@@ -153,6 +156,9 @@ func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) erro
 		return r.setupError(errors.New("the sandbox's init ended"))
 	}
 	defer r.killAtEnd(ctx)() // not before: see killEarly
+	if err := r.expect(initPID); err != nil {
+		return err
+	}
 	if err := r.awaitReady(initPID, table, deadline); err != nil {
 		return err
 	}
@@ -178,25 +184,39 @@ func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) erro
 	return errors.Join(ctx.Err(), r.pipes.status.SetReadDeadline(time.Time{}), r.pipes.json.SetReadDeadline(time.Time{}))
 }
 
-// awaitReady reads what the stub says until it is ready, and hands its listener
-// over where it has one.
+// wordTime is how long the stub's word may take when the supervisor has seen it, or
+// the end of the stub.
+const wordTime = 200 * time.Millisecond
+
+// awaitReady waits for the supervisor, which looks for the stub's first word, and
+// then reads what the stub says until it is ready. Where the supervisor could not
+// begin, what the stub says is the better reason.
 func (r *run) awaitReady(initPID int, table *stub.Table, until time.Time) error {
-	msg, err := r.readMessage()
-	if err == nil && stub.IsListener(msg) {
-		if err := r.handOver(initPID, until); err != nil {
+	taken := r.handOver(initPID, until)
+	if taken != nil {
+		if err := r.pipes.status.SetReadDeadline(time.Now().Add(wordTime)); err != nil {
 			return err
 		}
+	}
+	msg, err := r.readMessage()
+	listens := err == nil && stub.IsListener(msg)
+	if listens {
 		msg, err = r.readMessage()
 	}
-	if err != nil {
-		return err
+	switch {
+	case taken != nil && (listens && err != nil || errors.Is(err, os.ErrDeadlineExceeded)):
+		return taken
+	case err != nil:
+		return r.setupError(fmt.Errorf("the stub said nothing: %w", err))
 	}
 	ready, report, err := stub.ParseMessage(msg)
-	if err != nil {
+	switch {
+	case err != nil:
 		return err
-	}
-	if !ready {
+	case !ready:
 		return rowRefusal(table, report)
+	case listens:
+		return taken
 	}
 	return nil
 }
@@ -204,7 +224,7 @@ func (r *run) awaitReady(initPID int, table *stub.Table, until time.Time) error 
 func (r *run) readMessage() ([]byte, error) {
 	msg := make([]byte, stub.MessageSize)
 	if _, err := io.ReadFull(r.pipes.status, msg); err != nil {
-		return nil, r.setupError(fmt.Errorf("the stub said nothing: %w", err))
+		return nil, err
 	}
 	return msg, nil
 }

@@ -42,14 +42,12 @@ func (b *Backend) startSupervisor(p *runner.Blueprint) (*supervise.Lent, error) 
 
 const listenerRemedy = "use a kernel that lets a process have a listener of its own (5.19 or newer), outside of a container that has one"
 
-// handOver has the supervisor take the stub's listener and lets the stub go on.
+// handOver waits until the supervisor has taken the stub's listener.
 func (r *run) handOver(initPID int, until time.Time) error {
-	pid, payload, err := onlyChild(initPID)
-	if err != nil {
-		return err
+	taken, err := r.helper.Take(until)
+	if err == nil {
+		err = r.holdPayload(initPID, taken)
 	}
-	r.payload = payload // before anybody can want to kill it
-	err = r.helper.Take(pid, payload, superviseConfig(r.p), until, r.note, r.connections.Add)
 	var no *supervise.Error
 	switch {
 	case err != nil && r.initIsGone():
@@ -61,10 +59,30 @@ func (r *run) handOver(initPID int, until time.Time) error {
 	case err != nil:
 		return refusal(jobspec.CodeSbxProxyFailed, supervisor, "%v", err)
 	}
+	r.helper.Listen(r.note, r.connections.Add)
 	r.watchDone = make(chan struct{})
 	go r.watchSupervisor(r.helper.Gone(), r.helper.Over())
-	if _, err := r.pipes.barrier.Write([]byte{runner.TakenByte}); err != nil {
-		return fmt.Errorf("go on after the listener was taken: %w", err)
+	return nil
+}
+
+// holdPayload takes hold of the process that the listener was taken from, before
+// anybody can want to kill it.
+func (r *run) holdPayload(initPID, taken int) error {
+	pid, payload, err := onlyChild(initPID)
+	if err != nil {
+		return err
+	}
+	r.payload = payload
+	if pid != taken {
+		return fmt.Errorf("the supervisor took the listener of process %d, the stub is process %d", taken, pid)
+	}
+	return nil
+}
+
+// expect tells the supervisor of the sandbox that bwrap builds.
+func (r *run) expect(initPID int) error {
+	if err := r.helper.Expect(initPID, r.init, r.pipes.status, superviseConfig(r.p)); err != nil {
+		return refusal(jobspec.CodeSbxProxyFailed, supervisor, "%v", err)
 	}
 	return nil
 }

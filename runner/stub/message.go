@@ -40,8 +40,8 @@ func ParseMessage(b []byte) (ready bool, r Report, err error) {
 // waits to be taken.
 const listenerText = "listener is here"
 
-// Listener is the message that the program holds a listener and waits until
-// somebody has taken it.
+// Listener is the message that the program holds a listener, which somebody must
+// take before it can go on for long.
 func Listener() []byte { return []byte(listenerText) }
 
 // IsListener reports whether a message is that one.

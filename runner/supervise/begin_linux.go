@@ -58,14 +58,14 @@ type server struct {
 
 // begin takes the listener and looks at all names. On failure it returns no
 // server and what to say.
-func begin(o order, pidfd int, cfg Config) (*server, answer) {
+func begin(pid, pidfd int, cfg Config) (*server, answer) {
 	listener, err := takeListener(pidfd)
 	if err != nil {
 		return nil, answer{Problem: problemListener, Detail: err.Error()}
 	}
 	s := &server{listener: listener, bases: map[string]bool{}, texts: map[string]int{}, above: map[fileID]string{},
 		calls: ownShapes(), attempts: newTally(), ports: cfg.Ports, failed: make(chan error, workers)}
-	s.root, err = unix.Open(fmt.Sprintf("/proc/%d/root", o.PID), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	s.root, err = unix.Open(procPath(pid, "root"), unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return nil, answer{Problem: problemOther, Detail: fmt.Sprintf("open the sandbox's root: %v", err)}
 	}

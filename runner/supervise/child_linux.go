@@ -8,6 +8,8 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
+	"strings"
 
 	"golang.org/x/sys/unix"
 
@@ -60,8 +62,8 @@ func serve() error {
 // serveRun is one run from its order to its end. On an error the process ends,
 // and the kernel refuses what waits for an answer.
 func serveRun(o order, fds []int) error {
-	if o.End || len(fds) != 2 {
-		return errors.New("an order without a process and a configuration")
+	if o.End || len(fds) != 3 {
+		return errors.New("an order without a pipe, a configuration and a process")
 	}
 	cfg, err := readConfig(fds[1])
 	if err != nil {
@@ -74,13 +76,21 @@ func serveRun(o order, fds []int) error {
 	if err := child.LimitFiles(uint64(files)); err != nil {
 		return err
 	}
-	s, a := begin(o, fds[0], cfg)
-	unix.Close(fds[0])
+	if err := awaitWord(fds[0]); err != nil {
+		return err
+	}
+	pid, pidfd, err := findStub(o.Init, fds[2])
+	unix.Close(fds[2])
+	if err != nil {
+		return errors.Join(send(answer{Problem: problemListener, Detail: err.Error()}), waitEnd(), err)
+	}
+	s, a := begin(pid, pidfd, cfg)
+	unix.Close(pidfd)
 	if s == nil {
 		return errors.Join(send(a), waitEnd(), errors.New("the run did not begin"))
 	}
 	s.answerCalls()
-	if err := send(answer{Ready: true}); err != nil {
+	if err := send(answer{Ready: pid}); err != nil {
 		return err
 	}
 	ended := make(chan error, 1)
@@ -98,6 +108,46 @@ func serveRun(o order, fds []int) error {
 	}
 	s.close()
 	return nil
+}
+
+// awaitWord waits until something lies in the pipe, reads none of it, since it is
+// the parent's, and closes it. That the parent says something first is an error:
+// the run is over before it began.
+func awaitWord(pipe int) error {
+	defer unix.Close(pipe)
+	fds := []unix.PollFd{{Fd: int32(pipe), Events: unix.POLLIN}, {Fd: childSocket, Events: unix.POLLIN}}
+	for {
+		_, err := unix.Poll(fds, -1)
+		switch {
+		case errors.Is(err, unix.EINTR):
+		case err != nil:
+			return fmt.Errorf("wait for the stub: %w", err)
+		case fds[1].Revents != 0:
+			return errors.New("the run ended before its stub said anything")
+		default:
+			return nil
+		}
+	}
+}
+
+// findStub opens the one child of the sandbox's init. The init must live when that
+// is done: then its number was its own, and so is its child's, which waits.
+func findStub(init, initFD int) (pid, pidfd int, err error) {
+	list, err := os.ReadFile(procPath(init, "task/"+strconv.Itoa(init)+"/children"))
+	if err != nil {
+		return 0, -1, fmt.Errorf("find the stub: %w", err)
+	}
+	if pid, err = strconv.Atoi(strings.TrimSpace(string(list))); err != nil {
+		return 0, -1, fmt.Errorf("find the stub: children of the sandbox's init are %q", list)
+	}
+	if pidfd, err = unix.PidfdOpen(pid, 0); err != nil {
+		return 0, -1, fmt.Errorf("hold the stub: %w", err)
+	}
+	if n, err := unix.Poll([]unix.PollFd{{Fd: int32(initFD), Events: unix.POLLIN}}, 0); err != nil || n != 0 {
+		unix.Close(pidfd)
+		return 0, -1, fmt.Errorf("the sandbox's init ended (%v)", err)
+	}
+	return pid, pidfd, nil
 }
 
 func readConfig(fd int) (Config, error) {
@@ -155,7 +205,7 @@ func readOrder() (order, []int, error) {
 }
 
 // maxRights is how many descriptors travel beside an order.
-const maxRights = 2
+const maxRights = 3
 
 func send(a answer) error {
 	body, err := json.Marshal(a)

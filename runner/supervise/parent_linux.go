@@ -38,7 +38,7 @@ type session struct {
 	well bool          // and the child can serve another run
 }
 
-// Start starts a supervisor. It waits for Take.
+// Start starts a supervisor. It waits for Expect.
 func Start(spawn Spawn) (*Helper, error) {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
@@ -58,24 +58,13 @@ func Start(spawn Spawn) (*Helper, error) {
 	return &Helper{proc: proc, conn: conn}, nil
 }
 
-// Take has the child take the listener of the process that waits with it, look
-// at all names and begin to answer. Its error is an *Error where the child said
-// why; until says how long it may take. From then on told is called, by one
-// goroutine, for what the job tried and was stopped at, and used for each
-// connection to the outside that is over. Take may be called once
-// for each run, and again only after Finish.
-func (h *Helper) Take(pid, pidfd int, cfg Config, until time.Time, told func(Event), used func(record.Connection)) error {
+// Expect tells the child of the run that comes, and waits for nothing. The child
+// takes the listener of the one child of init as soon as something lies in the
+// pipe through which the stub speaks, looks at all names and begins to answer: by
+// itself, since every process that had to wake another for it would be waited for
+// by the job. InitFD is a pidfd of init. Expect may be called once for each run, and again only after Finish.
+func (h *Helper) Expect(init, initFD int, stub *os.File, cfg Config) error {
 	h.bad = true
-	if err := h.begin(pid, pidfd, cfg, until); err != nil {
-		return err
-	}
-	h.bad = false
-	h.run = &session{gone: make(chan struct{}), over: make(chan struct{})}
-	go h.listen(h.run, told, used)
-	return nil
-}
-
-func (h *Helper) begin(pid, pidfd int, cfg Config, until time.Time) error {
 	text, err := json.Marshal(cfg)
 	if err != nil {
 		return fmt.Errorf("order the supervisor: %w", err)
@@ -85,26 +74,45 @@ func (h *Helper) begin(pid, pidfd int, cfg Config, until time.Time) error {
 		return fmt.Errorf("order the supervisor: %w", err)
 	}
 	defer config.Close()
-	if err := h.conn.SetDeadline(until); err != nil {
+	pipe, err := stub.SyscallConn()
+	if err != nil {
 		return fmt.Errorf("order the supervisor: %w", err)
 	}
-	if err := h.order(order{PID: pid}, pidfd, int(config.Fd())); err != nil {
-		return err
+	var sent error
+	err = pipe.Control(func(fd uintptr) { sent = h.order(order{Init: init}, int(fd), int(config.Fd()), initFD) })
+	return errors.Join(err, sent)
+}
+
+// Take waits until the child has taken the listener, and says of which process. Its
+// error is an *Error where the child said why; until says how long it may take.
+// Nobody may read what the stub says before Take returns: the child would not see
+// it. After it comes Listen, or Finish.
+func (h *Helper) Take(until time.Time) (pid int, err error) {
+	if err := h.conn.SetDeadline(until); err != nil {
+		return 0, fmt.Errorf("hear the supervisor: %w", err)
 	}
 	a, err := h.read()
 	if err != nil {
 		if errors.Is(err, io.EOF) {
 			err = errors.New("it ended; a main that runs jobs calls supervise.ChildMain first")
 		}
-		return fmt.Errorf("hear the supervisor: %w", err)
+		return 0, fmt.Errorf("hear the supervisor: %w", err)
 	}
-	if !a.Ready {
-		return a.failure()
+	if a.Ready == 0 {
+		return 0, a.failure()
 	}
 	if err := h.conn.SetDeadline(time.Time{}); err != nil {
-		return fmt.Errorf("hear the supervisor: %w", err)
+		return 0, fmt.Errorf("hear the supervisor: %w", err)
 	}
-	return nil
+	return a.Ready, nil
+}
+
+// Listen has told called, by one goroutine, for what the job tried and was stopped
+// at, and used for each connection to the outside that is over.
+func (h *Helper) Listen(told func(Event), used func(record.Connection)) {
+	h.bad = false
+	h.run = &session{gone: make(chan struct{}), over: make(chan struct{})}
+	go h.listen(h.run, told, used)
 }
 
 func (h *Helper) order(o order, fds ...int) error {
@@ -157,7 +165,7 @@ func (h *Helper) listen(s *session, told func(Event), used func(record.Connectio
 
 // Gone is closed when the child is gone or says no more while its run goes on,
 // and Over when it says no more of the run for whatever reason. Both may be called
-// after Take has succeeded and before Finish.
+// after Listen and before Finish.
 func (h *Helper) Gone() <-chan struct{} { return h.run.gone }
 
 // Over is described with Gone.

@@ -25,6 +25,8 @@ type Pool struct {
 	mu     sync.Mutex
 	idle   []*Lent // the longest idle first
 	closed bool
+	ending sync.WaitGroup // supervisors that were idle for too long
+	idles  time.Duration  // how long one without a run is kept
 }
 
 // Lent is a supervisor of the pool.
@@ -37,7 +39,7 @@ type Lent struct {
 
 // NewPool makes a pool that keeps so many idle supervisors at most.
 func NewPool(most int, spawn func(a runner.Account, argv []string, files []*os.File) (*os.Process, error)) *Pool {
-	return &Pool{spawn: spawn, most: most}
+	return &Pool{spawn: spawn, most: most, idles: idleTime}
 }
 
 // Get lends a supervisor for one run of an account: an idle one, or a new one.
@@ -90,8 +92,9 @@ func (p *Pool) keep(l *Lent) bool {
 	if p.closed || len(p.idle) >= p.most {
 		return false
 	}
-	l.expire = time.AfterFunc(idleTime, func() {
+	l.expire = time.AfterFunc(p.idles, func() {
 		if p.remove(l) {
+			defer p.ending.Done()
 			l.End()
 		}
 	})
@@ -99,7 +102,8 @@ func (p *Pool) keep(l *Lent) bool {
 	return true
 }
 
-// remove takes one out, unless somebody else has.
+// remove takes one out that is to be ended, unless somebody else has. Close waits
+// until ending is told that it has ended.
 func (p *Pool) remove(l *Lent) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -108,6 +112,7 @@ func (p *Pool) remove(l *Lent) bool {
 		return false
 	}
 	p.idle = slices.Delete(p.idle, i, i+1)
+	p.ending.Add(1)
 	return true
 }
 
@@ -118,7 +123,8 @@ func (p *Pool) Idle() int {
 	return len(p.idle)
 }
 
-// Close ends all idle supervisors. Those that are lent end when they are returned.
+// Close ends all idle supervisors and waits until they are gone, those that their
+// time ends included. Those that are lent end when they are returned.
 func (p *Pool) Close() {
 	p.mu.Lock()
 	idle := p.idle
@@ -128,6 +134,7 @@ func (p *Pool) Close() {
 		l.expire.Stop()
 		l.End()
 	}
+	p.ending.Wait()
 }
 
 // alive reports whether the child still holds its end of the socket.

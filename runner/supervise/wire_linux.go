@@ -40,19 +40,20 @@ type Config struct {
 // Event is what a job tried and was stopped at.
 type Event = runner.Attempt
 
-// order is one message to the child. Begin takes the listener of a waiting
-// process: a descriptor of that process and the Config as JSON in a sealed memory
-// file travel beside it. End ends the run, and the child waits for the next.
+// order is one message to the child. The first of a run names the sandbox's init:
+// the pipe that the stub speaks through, the Config as JSON in a sealed memory file,
+// and a pidfd of the init travel beside it. When the stub has spoken, the child takes the listener
+// that it waits with. End ends the run, and the child waits for the next.
 type order struct {
-	PID int  `json:"pid,omitempty"`
-	End bool `json:"end,omitempty"`
+	Init int  `json:"init,omitempty"`
+	End  bool `json:"end,omitempty"`
 }
 
 // answer is what the child says: at first Ready or a problem, then Events and
 // connections that are Used as they come, and Over when the run was ended and all was told.
 // With Last it serves no other run.
 type answer struct {
-	Ready   bool               `json:"ready,omitempty"`
+	Ready   int                `json:"ready,omitempty"` // the process whose listener was taken
 	Problem problem            `json:"problem,omitempty"`
 	Target  string             `json:"target,omitempty"`
 	Detail  string             `json:"detail,omitempty"`
