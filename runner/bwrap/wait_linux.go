@@ -2,7 +2,6 @@ package bwrap
 
 import (
 	"fmt"
-	"os"
 	"strings"
 	"syscall"
 	"time"
@@ -10,13 +9,9 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/internal/hear"
 	"golang.org/x/sys/unix"
 )
-
-// drainTime bounds the reading of what still lies in the pipes when the tree is
-// gone. Nobody can hold their other ends then; the bound is for what nobody
-// thought of.
-const drainTime = 10 * time.Second
 
 // Wait returns when the whole tree is gone and the output is drained.
 func (r *run) Wait() record.End {
@@ -26,18 +21,8 @@ func (r *run) Wait() record.End {
 	r.watchers.Wait()
 	r.timer.Stop()
 	end := record.End{StartedAt: r.started, EndedAt: r.b.now()}
-	limit := time.Now().Add(drainTime)
-	for i, f := range []*os.File{r.pipes.out, r.pipes.err} {
-		if err := f.SetReadDeadline(limit); err != nil {
-			end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeInternal, Detail: fmt.Sprintf("drain output: %v", err)})
-		}
-		<-r.drained[i]
-		kept, err := r.captures[i].Finish()
-		if err != nil {
-			end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeSbxResource, Target: kept.Stream, Detail: err.Error()})
-		}
-		end.Outputs = append(end.Outputs, kept)
-	}
+	hear.Drain(&end, hear.Stream{From: r.pipes.out, Drained: r.drained[0], To: r.captures[0]},
+		hear.Stream{From: r.pipes.err, Drained: r.drained[1], To: r.captures[1]})
 	end.Resources = r.resources()
 	r.endSupervisor()
 	r.classify(&end)
@@ -104,8 +89,7 @@ func (r *run) classify(end *record.End) {
 	}
 	r.reportPrivate(end)
 	r.reportGrowth(end)
-	r.reportResult(end)
-	r.reportEvents(end)
+	r.reportHeard(end)
 	r.reportUntold(end)
 	r.connections.Into(end)
 	r.reportCreated(end)

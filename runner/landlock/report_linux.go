@@ -5,16 +5,14 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"time"
 
 	"golang.org/x/sys/unix"
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
-	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/internal/hear"
 	"github.com/sbxcron/sbxcron/runner/internal/left"
 	"github.com/sbxcron/sbxcron/runner/internal/protect"
-	"github.com/sbxcron/sbxcron/runner/witness"
 )
 
 // watchedDir is a writable directory and the protected names that were missing
@@ -80,96 +78,18 @@ func spawn(argv []string, files []*os.File) (*os.Process, error) {
 	return startSelf(context.Background(), argv, files)
 }
 
-// reportResult has the agent's own result read for what was denied to it. A
-// result that cannot be understood is a failure: it may hide a no.
-func (r *run) reportResult(end *record.End) {
-	if r.result == nil || !end.Exited || end.Outcome != record.OutcomeSucceeded && end.Outcome != record.OutcomeFailed {
-		return
-	}
-	if why := r.readResult(end); why != "" {
-		end.Outcome = record.OutcomeFailed
-		end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeResultUnreadable, Target: r.p.Result, Detail: why})
-	}
-}
+// ear hears what shims tell and what an agent printed.
+func (r *run) ear() hear.Ear { return hear.Ear{Spawn: spawn, Denials: r.denials, Kill: r.Kill} }
 
-// readResult returns why the result is not understood, "" when it is.
-func (r *run) readResult(end *record.End) string {
-	for _, o := range end.Outputs {
-		if o.Stream == "out" && o.Truncated {
-			return fmt.Sprintf("only %d of its %d bytes were kept", o.Kept, o.Bytes)
-		}
-	}
-	w, err := witness.Start(spawn, r.p.Result, r.result)
-	if err != nil {
-		return err.Error()
-	}
-	w.Hurry()
-	why := ""
-	if err := w.Each(func(e witness.Event) {
-		if e.Code == jobspec.CodeResultUnreadable {
-			why = e.Target
-			return
-		}
-		r.denials.Observed(runner.Attempt{Code: e.Code, Target: e.Target, Count: e.Count})
-	}); err != nil {
-		return err.Error()
-	}
-	return why
-}
-
-// watchEvents notes what shims tell while the run goes on, and ends the run where
-// the rules say so. A run whose attempts cannot be noted any more is ended too.
+// watchEvents notes what shims tell while the run goes on.
 func (r *run) watchEvents() {
 	defer close(r.eventsDone)
-	over := make(chan struct{})
-	go func() {
-		defer close(over)
-		<-r.ended
-		r.channel.Pipe().SetReadDeadline(time.Now()) // it is a pipe that can have one
-	}()
-	if !r.channel.AwaitFirst() {
-		<-over
-		if !r.channel.Waiting() {
-			return
-		}
-	}
-	if r.lostEvents = r.hearEvents(); r.lostEvents != nil {
-		r.Kill(jobspec.CodeSbxWitnessFailed)
-	}
-	<-over
+	r.lostEvents = r.ear().Events(r.channel, r.ended)
 }
 
-// hearEvents is the life of the witness of a run.
-func (r *run) hearEvents() error {
-	w, err := witness.Start(spawn, witness.ModeEvents, r.channel.Pipe())
-	if err != nil {
-		return err
-	}
-	heard, watched := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(watched)
-		select {
-		case <-r.ended:
-			w.Finish()
-		case <-heard:
-		}
-	}()
-	defer func() {
-		close(heard)
-		<-watched
-	}()
-	return w.Each(func(e witness.Event) {
-		if why := r.denials.Observed(runner.Attempt{Code: e.Code, Target: e.Target, Count: e.Count}); why != "" {
-			r.Kill(why)
-		}
-	})
-}
-
-// reportEvents puts what was denied into the end of the run.
-func (r *run) reportEvents(end *record.End) {
-	if r.lostEvents != nil {
-		end.Outcome = record.OutcomeKilled
-		end.Reasons = []record.Reason{{Code: jobspec.CodeSbxWitnessFailed, Detail: r.lostEvents.Error()}}
-	}
-	r.denials.Into(end)
+// reportHeard puts into the end of the run what its agent's result and its shims
+// said.
+func (r *run) reportHeard(end *record.End) {
+	r.ear().Result(r.p.Result, r.result, end)
+	r.ear().Report(r.lostEvents, end)
 }

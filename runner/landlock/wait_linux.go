@@ -2,8 +2,6 @@ package landlock
 
 import (
 	"fmt"
-	"os"
-	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -11,11 +9,8 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
 	"github.com/sbxcron/sbxcron/runner/internal/ends"
+	"github.com/sbxcron/sbxcron/runner/internal/hear"
 )
-
-// drainTime bounds the reading of what still lies in the pipes when the tree is
-// gone.
-const drainTime = 10 * time.Second
 
 // Wait returns when the whole tree is gone and the output is drained.
 func (r *run) Wait() record.End {
@@ -24,16 +19,8 @@ func (r *run) Wait() record.End {
 	<-r.eventsDone
 	r.timer.Stop()
 	end := record.End{StartedAt: r.started, EndedAt: r.b.now()}
-	limit := time.Now().Add(drainTime)
-	for i, f := range []*os.File{r.out, r.err} {
-		f.SetReadDeadline(limit) // it is a pipe that can have one
-		<-r.drained[i]
-		kept, err := r.captures[i].Finish()
-		if err != nil {
-			end.Reasons = append(end.Reasons, record.Reason{Code: jobspec.CodeSbxResource, Target: kept.Stream, Detail: err.Error()})
-		}
-		end.Outputs = append(end.Outputs, kept)
-	}
+	hear.Drain(&end, hear.Stream{From: r.out, Drained: r.drained[0], To: r.captures[0]},
+		hear.Stream{From: r.err, Drained: r.drained[1], To: r.captures[1]})
 	end.Resources = record.Resources{CPUMillis: r.keeper.end.CPU, MaxRSSBytes: r.keeper.end.RSS}
 	r.classify(&end)
 	runner.MaskEnd(r.secrets, &end)
@@ -73,8 +60,7 @@ func (r *run) classify(end *record.End) {
 		end.Outcome = record.OutcomeFailed
 	}
 	r.limits(end)
-	r.reportResult(end)
-	r.reportEvents(end)
+	r.reportHeard(end)
 	r.reportCreated(end)
 	r.reportLeft(end)
 }
