@@ -10,14 +10,23 @@ import (
 
 // answerCalls lets the workers of a run begin.
 func (s *server) answerCalls() {
-	for i := range workers {
-		s.working.Go(func() {
-			if err := s.work(i); err != nil {
-				s.fail(err)
-			}
-		})
+	for range atFirst {
+		s.addWorker()
 	}
 	go s.attempts.pass(func(e Event) error { return send(answer{Event: &e}) })
+}
+
+// addWorker lets one more worker begin, where not all have.
+func (s *server) addWorker() {
+	i := s.begun.Load()
+	if i >= workers || !s.begun.CompareAndSwap(i, i+1) {
+		return
+	}
+	s.working.Go(func() {
+		if err := s.work(int(i)); err != nil {
+			s.fail(err)
+		}
+	})
 }
 
 // How long workers get to end, and how often they are called.

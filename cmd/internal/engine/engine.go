@@ -182,12 +182,13 @@ func (e *Engine) Append(leaves ...*record.Leaf) (int64, error) {
 		}
 		e.raise(record.ParseStamp(l.Time))
 	}
-	first, err := ledger.Append(leaves...)
+	added, err := ledger.Add(leaves...)
 	if err != nil {
 		return 0, err
 	}
+	first := added[0].Index
 	if watcher != nil {
 		watcher.Appended(first, leaves)
 	}
-	return first, runs.Add(first, leaves...)
+	return first, runs.Add(added...)
 }
