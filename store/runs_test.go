@@ -295,7 +295,7 @@ func TestLastSlotIsTheLastOfThoseOfOneInstant(t *testing.T) {
 	first.Slot, final.Slot = &jobspec.Slot{Civil: "2026-03-08T02:00", Zone: "America/New_York"}, &jobspec.Slot{Civil: "2026-03-08T02:00", Zone: "America/New_York"}
 	rest.Slot, rest.SlotLast, rest.SlotCount = &jobspec.Slot{Civil: "2026-03-08T02:15", Zone: "America/New_York"}, &jobspec.Slot{Civil: "2026-03-08T02:30", Zone: "America/New_York"}, 2
 	for _, leaf := range []*record.Leaf{first, rest, final} {
-		must(t, r.Add(appendLeaves(t, l, leaf), leaf))
+		must(t, r.Add(addLeaves(t, l, leaf)...))
 	}
 	if c, ok, err := r.LastSlot("a", opOne); err != nil || !ok || c.Slot != *rest.SlotLast || !c.At.Equal(at) {
 		t.Errorf("%+v, %v, %v", c, ok, err)
