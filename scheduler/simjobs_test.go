@@ -23,17 +23,19 @@ func (s *sim) spec(i int) *jobspec.Spec {
 	case k < 2:
 		sched.Cron = "*/10 * * * *"
 	case k < 8:
-		sched.Cron = fmt.Sprintf("%d * * * *", m)
+		sched.Cron, sched.JitterSeconds = fmt.Sprintf("%d * * * *", m), int64(s.r.IntN(1800))
 	case k < 13:
 		sched.Cron = fmt.Sprintf("%d,%d 1-3 * * *", m%30, 30+m%30)
 	case k < 16:
-		sched.Cron = fmt.Sprintf("%d %d * * *", m, h)
+		sched.Cron, sched.JitterSeconds = fmt.Sprintf("%d %d * * *", m, h), int64(s.r.IntN(2)*s.r.IntN(7200))
 	case k < 18:
 		sched.Cron = fmt.Sprintf("%d %d * * 1-5", m, h)
 	case k < 20:
 		sched.Cron = fmt.Sprintf("%d */2 * * *", m)
 	case k < 22:
 		sched.Cron = fmt.Sprintf("%d,%d 2 * * 0,6", m%20, 20+m%20)
+	case k == 22:
+		sched.At = jobspec.InstantOf(s.clock.Now().Add(time.Duration(1+s.r.IntN(60*40)) * time.Minute))
 	default:
 		sched.EverySeconds = int64(60 * (7 + s.r.IntN(300)))
 	}

@@ -41,7 +41,6 @@ func lookAtWall(t *testing.T, zone string, from, until time.Time) *wallMinutes {
 
 // dueSlot is one slot that the recount found.
 type dueSlot struct {
-	at    int64 // Unix time
 	civil int64
 	fold  int
 }
@@ -53,12 +52,24 @@ func (w *wallMinutes) recount(e scheduler.Entry, until time.Time) []dueSlot {
 	if !e.Until.IsZero() && e.Until.Before(until) {
 		end = e.Until
 	}
-	within := func(at int64) bool { return at > e.Since.Unix() && at <= end.Unix() }
+	shift := shiftOf(e)
+	within := func(at int64) bool {
+		return at+shift > e.Since.Unix() && at+shift <= end.Unix() && (shift == 0 || at > e.Anchor.Unix())
+	}
+	minuteOf := func(at int64) (int64, bool) {
+		m := at/60 - w.from
+		return m, within(at) && m >= 0 && m < int64(len(w.civil))
+	}
+	if !e.Schedule.At.IsZero() {
+		if m, ok := minuteOf(e.Schedule.At.Time().Unix()); ok {
+			all = append(all, dueSlot{w.civil[m], w.foldOf(m)})
+		}
+		return all
+	}
 	if s := e.Schedule.EverySeconds; s > 0 {
 		for at := e.Anchor.Unix() + s; at <= end.Unix(); at += s {
-			m := at/60 - w.from
-			if within(at) && m >= 0 && m < int64(len(w.civil)) {
-				all = append(all, dueSlot{at, w.civil[m], w.foldOf(m)})
+			if m, ok := minuteOf(at); ok {
+				all = append(all, dueSlot{w.civil[m], w.foldOf(m)})
 			}
 		}
 		return all
@@ -71,16 +82,26 @@ func (w *wallMinutes) recount(e scheduler.Entry, until time.Time) []dueSlot {
 			// What the clocks skip just before this minute is due now.
 			for gap := w.civil[i-1] + 1; gap < c; gap++ {
 				if within(at) && matches(f, gap) {
-					all = append(all, dueSlot{at, gap, 0})
+					all = append(all, dueSlot{gap, 0})
 				}
 			}
 		}
 		fold := w.foldOf(int64(i))
 		if within(at) && matches(f, c) && (wild || fold == 0) {
-			all = append(all, dueSlot{at, c, fold})
+			all = append(all, dueSlot{c, fold})
 		}
 	}
 	return all
+}
+
+// shiftOf is by how much the starts of a job come behind its slots: by its jitter at
+// most, and by the first eight bytes of its op's digest.
+func shiftOf(e scheduler.Entry) int64 {
+	var n uint64
+	for _, b := range e.Op[:8] {
+		n = n<<8 | uint64(b)
+	}
+	return int64(n % uint64(e.Schedule.JitterSeconds+1))
 }
 
 // foldOf is 1 where the zone's clocks have shown this minute before.
