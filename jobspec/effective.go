@@ -103,13 +103,25 @@ func effectiveFields() []effectiveField {
 		ofCeiling("require", func(c Ceiling) []string { return requireTexts(c.Require) }),
 		ofCeiling("max_ttl", func(c Ceiling) []string { return spanText(c.MaxTTL) }),
 		ofCeiling("min_interval", func(c Ceiling) []string { return spanText(c.MinInterval) }),
-		ofCeiling("max_jobs", func(c Ceiling) []string { return numberText(c.MaxJobs) }))
+		ofCeiling("max_jobs", func(c Ceiling) []string { return numberText(c.MaxJobs) }),
+		ofCeiling("max_concurrent", func(c Ceiling) []string { return numberText(c.MaxConcurrent) }),
+		ofPolicy("max_concurrent_of_tiers", func(p *Policy) []string { return concurrentTexts(p.MaxConcurrent) }))
 	for _, f := range limitFields() {
 		all = append(all, effectiveField{"limits." + f.name,
 			func(_ *Policy, c Ceiling) []string { return numberText(f.within(c.Limits)) },
 			func(_ *Policy, c Ceiling) bool { return *f.value(&c.Limits) != 0 }, LayerFloor})
 	}
 	return all
+}
+
+// concurrentTexts names the tiers that are bounded.
+func concurrentTexts(all map[Tier]int64) (out []string) {
+	for tier := Scratch; tier <= Workspace; tier++ {
+		if n := all[tier]; n != 0 {
+			out = append(out, fmt.Sprintf("%s = %d", tier, n))
+		}
+	}
+	return out
 }
 
 // within is a limit below the floor's highest.

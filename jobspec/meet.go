@@ -29,6 +29,7 @@ func Meet(a, b *Policy) *Policy {
 		Upstream:          meetUpstream(a.Upstream, b.Upstream),
 		Open:              a.Open && b.Open,
 		Principals:        meetPrincipals(a, b),
+		MaxConcurrent:     leastEach(a.MaxConcurrent, b.MaxConcurrent),
 		Operators:         meetNames(a.Operators, b.Operators),
 		Auditors:          meetNames(a.Auditors, b.Auditors),
 		Rules:             joinRules(a.Rules, b.Rules),
@@ -132,9 +133,11 @@ func MeetCeilings(a, b Ceiling) Ceiling {
 		MaxTTL:      least(a.MaxTTL, b.MaxTTL),
 		MinInterval: max(a.MinInterval, b.MinInterval),
 		MaxJobs:     least(a.MaxJobs, b.MaxJobs),
-		Windows:     joinWindows(a.Windows, b.Windows),
-		Require:     joinRequire(a.Require, b.Require),
-		Disabled:    a.Disabled || b.Disabled,
+
+		MaxConcurrent: least(a.MaxConcurrent, b.MaxConcurrent),
+		Windows:       joinWindows(a.Windows, b.Windows),
+		Require:       joinRequire(a.Require, b.Require),
+		Disabled:      a.Disabled || b.Disabled,
 	}
 	for _, f := range setFields() {
 		*f.value(&m) = meetSets(*f.value(&a), *f.value(&b), f.covers)
@@ -143,6 +146,20 @@ func MeetCeilings(a, b Ceiling) Ceiling {
 		*f.value(&m.Limits) = least(*f.value(&a.Limits), *f.value(&b.Limits))
 	}
 	return m
+}
+
+// leastEach is least for each tier; nil where neither says anything.
+func leastEach(a, b map[Tier]int64) map[Tier]int64 {
+	var out map[Tier]int64
+	for tier := Scratch; tier <= Workspace; tier++ {
+		if n := least(a[tier], b[tier]); n != 0 {
+			if out == nil {
+				out = map[Tier]int64{}
+			}
+			out[tier] = n
+		}
+	}
+	return out
 }
 
 // least is the smaller of two bounds, of which zero is none.

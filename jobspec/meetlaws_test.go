@@ -52,6 +52,7 @@ func drawCeiling(rt *rapid.T, open bool) Ceiling {
 		MaxJobs:  drawNumber(rt, open, "jobs"),
 		Disabled: rapid.Bool().Draw(rt, "disabled"),
 	}
+	c.MaxConcurrent = drawNumber(rt, true, "concurrent")
 	c.MinInterval = time.Duration(drawNumber(rt, open, "interval")) * time.Minute
 	for _, f := range setFields() {
 		*f.value(&c) = drawSet(rt, poolOf(f.name), open, f.covers, f.name)
@@ -87,6 +88,9 @@ func drawPolicy(rt *rapid.T, file string, open bool) *Policy {
 		p.ManagedOnly = ManagedOnly{Commands: true, Lists: []string{file}}
 	}
 	p.ManagedOnly.ReadPaths = rapid.Bool().Draw(rt, "read_paths")
+	if n := drawNumber(rt, true, "of a tier"); n > 0 {
+		p.MaxConcurrent = map[Tier]int64{Workspace: n}
+	}
 	for _, who := range []Principal{"alice", "bob"} {
 		if rapid.Bool().Draw(rt, string(who)) {
 			p.Principals[who] = drawCeiling(rt, open)
@@ -128,6 +132,8 @@ func looser(c, a Ceiling) string {
 		return "min_interval"
 	case a.MaxJobs != 0 && (c.MaxJobs == 0 || c.MaxJobs > a.MaxJobs):
 		return "max_jobs"
+	case a.MaxConcurrent != 0 && (c.MaxConcurrent == 0 || c.MaxConcurrent > a.MaxConcurrent):
+		return "max_concurrent"
 	case a.Disabled && !c.Disabled:
 		return "disabled"
 	case len(c.Windows) < len(a.Windows):

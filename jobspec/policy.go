@@ -27,10 +27,13 @@ type Policy struct {
 	// file. Where it is false such a principal may do nothing.
 	Open       bool
 	Principals map[Principal]Ceiling
-	Operators  []string // account names
-	Auditors   []string
-	Rules      []Rule
-	Digest     Digest // of the managed files' bytes
+	// MaxConcurrent bounds the runs of a tier at one time; a tier that is not in it
+	// has no bound of its own.
+	MaxConcurrent map[Tier]int64
+	Operators     []string // account names
+	Auditors      []string
+	Rules         []Rule
+	Digest        Digest // of the managed files' bytes
 	// Further names the files of policy.d that narrow policy.toml. It decides
 	// nothing, and lets a refusal name the files that it may come from.
 	Further []string
@@ -79,9 +82,12 @@ type Ceiling struct {
 	MaxTTL       time.Duration
 	MinInterval  time.Duration
 	MaxJobs      int64
-	Windows      [][]Window        // a run starts inside one window of each list; none: always
-	Require      map[Tier][]string // what signing for a tier needs: "terminal", "touch"
-	Disabled     bool
+	// MaxConcurrent is how many runs are prepared or going on at one time, 0 for no
+	// bound of its own. It delays starts and refuses none.
+	MaxConcurrent int64
+	Windows       [][]Window        // a run starts inside one window of each list; none: always
+	Require       map[Tier][]string // what signing for a tier needs: "terminal", "touch"
+	Disabled      bool
 }
 
 // Rule judges commands. Effect is "deny", "ask" or "allow"; any other word

@@ -10,6 +10,7 @@ type policyFile struct {
 	AgentInnerSandbox string                    `toml:"agent_inner_sandbox" doc:"off: an owner may be asked to let an agent run with its own inner sandbox off; reduces security: only ours stays around it." enum:"on,off"`
 	ManagedOnly       managedOnlyTable          `toml:"managed_only" doc:"What only managed files may allow."`
 	Roles             rolesTable                `toml:"roles" doc:"Accounts with a part in running the service."`
+	MaxConcurrent     concurrentTable           `toml:"max_concurrent" doc:"Most runs of a tier at a time; what is above it starts late."`
 	Principals        map[string]principalTable `toml:"principals" doc:"Who may approve jobs, and up to where."`
 	Rules             []ruleTable               `toml:"rules" doc:"Judgements on commands; the strictest wins."`
 }
@@ -46,7 +47,7 @@ type principalTable struct {
 	MaxTTL        string       `toml:"max_ttl" doc:"Longest time from signing to expiry; default 90d." form:"span"`
 	MinInterval   string       `toml:"min_interval" doc:"Shortest time between slots; default 1m." form:"span"`
 	MaxJobs       *int64       `toml:"max_jobs" doc:"Most jobs in force; default 20."`
-	MaxConcurrent *int64       `toml:"max_concurrent" doc:"Most runs at a time; refused, because this version keeps one limit for all, --max-parallel of the service."`
+	MaxConcurrent *int64       `toml:"max_concurrent" doc:"Most runs at a time; what is above it starts late. Left out: those of the service, less a seat for each other principal."`
 	Disabled      bool         `toml:"disabled" doc:"None of the principal's jobs runs."`
 	Limits        limitsTable  `toml:"limits" doc:"Highest limits; left out: the floor's."`
 }
@@ -55,6 +56,12 @@ type requireTable struct {
 	Scratch   []string `toml:"scratch" doc:"For tier scratch." enum:"terminal,touch"`
 	ReadOnly  []string `toml:"read-only" doc:"For tier read-only." enum:"terminal,touch"`
 	Workspace []string `toml:"workspace" doc:"For tier workspace. terminal: the command line signs only for somebody on a terminal. touch: a key that is touched, which cannot be used yet, so everything is refused." enum:"terminal,touch"`
+}
+
+type concurrentTable struct {
+	Scratch   *int64 `toml:"scratch" doc:"For tier scratch."`
+	ReadOnly  *int64 `toml:"read-only" doc:"For tier read-only."`
+	Workspace *int64 `toml:"workspace" doc:"For tier workspace."`
 }
 
 type ruleTable struct {

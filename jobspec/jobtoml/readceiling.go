@@ -28,10 +28,6 @@ func (r *fields) principals(tables map[string]principalTable, which part) map[jo
 }
 
 func (r *fields) ceiling(at string, t principalTable, which part) jobspec.Ceiling {
-	if t.MaxConcurrent != nil {
-		r.fail(r.refuse(at+".max_concurrent", r.codes.value, "leave it out, and bound the runs of all with --max-parallel of the service",
-			"this version does not keep it"))
-	}
 	r.accounts(at+".run_as", t.RunAs, false)
 	r.accounts(at+".users", t.Users, true)
 	r.folders(at+".read", t.Read)
@@ -49,9 +45,27 @@ func (r *fields) ceiling(at string, t principalTable, which part) jobspec.Ceilin
 		RunAs: t.RunAs, Users: t.Users, Read: t.Read, Write: t.Write, Bind: t.Bind, Backends: t.Backends,
 		Limits: r.limits(at+".limits", t.Limits), MaxTTL: r.span(at+".max_ttl", t.MaxTTL), MinInterval: r.span(at+".min_interval", t.MinInterval),
 		MaxJobs: r.count(at+".max_jobs", t.MaxJobs), Windows: r.windows(at+".windows", t.Windows), Require: r.require(at+".require", t.Require),
-		Disabled: t.Disabled,
+		MaxConcurrent: r.count(at+".max_concurrent", t.MaxConcurrent), Disabled: t.Disabled,
 	}
 	return unsaid(c, t, which)
+}
+
+// concurrent reads the bounds of tiers, nil for none.
+func (r *fields) concurrent(t concurrentTable) map[jobspec.Tier]int64 {
+	var all map[jobspec.Tier]int64
+	for _, f := range []struct {
+		tier jobspec.Tier
+		most *int64
+	}{{jobspec.Scratch, t.Scratch}, {jobspec.ReadOnly, t.ReadOnly}, {jobspec.Workspace, t.Workspace}} {
+		if f.most == nil {
+			continue
+		}
+		if all == nil {
+			all = map[jobspec.Tier]int64{}
+		}
+		all[f.tier] = r.count("max_concurrent."+f.tier.String(), f.most)
+	}
+	return all
 }
 
 // unsaid fills in what a missing tier or net means: in policy.toml no tier and no

@@ -76,7 +76,8 @@ func readPart(data []byte, which part) (*jobspec.Policy, []error) {
 		Serial: t.Serial, EnabledPlatforms: t.EnabledPlatforms, Weaker: t.Weaker, Upstream: t.Upstream, AgentCLI: t.AgentCLI, AgentInnerSandbox: t.AgentInnerSandbox, UnmatchedCommands: t.UnmatchedCommands,
 		ManagedOnly: r.managedOnly(t.ManagedOnly, which), Open: which.narrows(),
 		Operators: t.Roles.Operators, Auditors: t.Roles.Auditors,
-		Principals: r.principals(t.Principals, which), Rules: r.rules(t.Rules, which), Digest: jobspec.DigestOf(data),
+		MaxConcurrent: r.concurrent(t.MaxConcurrent),
+		Principals:    r.principals(t.Principals, which), Rules: r.rules(t.Rules, which), Digest: jobspec.DigestOf(data),
 	}
 	if which.owner != "" {
 		r.ownerKeys(which)
@@ -121,7 +122,7 @@ func (r *fields) serial(n int64) {
 func (r *fields) ownerKeys(which part) {
 	for _, key := range slices.Sorted(maps.Keys(r.at)) {
 		switch key {
-		case "serial", "enabled_platforms", "weaker", "upstream", "agent_cli", "agent_inner_sandbox", "unmatched_commands", "managed_only", "roles",
+		case "serial", "enabled_platforms", "weaker", "upstream", "agent_cli", "agent_inner_sandbox", "unmatched_commands", "managed_only", "roles", "max_concurrent",
 			"principals." + string(which.owner) + ".users":
 			r.fail(r.refuse(key, jobspec.CodePolicySchema, "leave it out; it has a meaning in policy.toml only", "it is not for a principal to say"))
 		}

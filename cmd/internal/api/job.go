@@ -61,7 +61,14 @@ type JobDetail struct {
 type Hold struct {
 	ByUID  int64      `json:"by_uid"`
 	At     *time.Time `json:"at,omitempty"`
+	Until  *time.Time `json:"until,omitempty"` // when it ends by itself
 	Reason string     `json:"reason,omitempty"`
+}
+
+// HoldRequest is what a hold is asked for with.
+type HoldRequest struct {
+	Reason string     `json:"reason"`
+	Until  *time.Time `json:"until,omitempty"`
 }
 
 // NextQuery asks for coming slots: of one job, of all, or of an expression.

@@ -32,7 +32,9 @@ type Service interface {
 	// Start asks for a run by hand; it returns once the run has started or was refused.
 	Start(ctx context.Context, name jobspec.Name) (Run, error)
 	Cancel(ctx context.Context, run string) error
-	Hold(ctx context.Context, name jobspec.Name, reason string) error
+	// Hold stops a job until it is released, or until the given time where that is
+	// not zero.
+	Hold(ctx context.Context, name jobspec.Name, reason string, until time.Time) error
 	Release(ctx context.Context, name jobspec.Name) error
 
 	Verify(ctx context.Context) (Audit, error)

@@ -299,7 +299,7 @@ func (f *fakeService) act(what string) error {
 }
 
 func (f *fakeService) Cancel(_ context.Context, run string) error { return f.act("cancel " + run) }
-func (f *fakeService) Hold(_ context.Context, name jobspec.Name, reason string) error {
+func (f *fakeService) Hold(_ context.Context, name jobspec.Name, reason string, _ time.Time) error {
 	return f.act("hold " + string(name) + " " + reason)
 }
 func (f *fakeService) Release(_ context.Context, name jobspec.Name) error {

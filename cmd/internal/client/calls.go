@@ -117,11 +117,12 @@ func (c *Client) Cancel(ctx context.Context, run string) error {
 	return c.post(ctx, requestTime, nil, nil, "runs", run, "cancel")
 }
 
-// Hold stops a job until it is released.
-func (c *Client) Hold(ctx context.Context, name jobspec.Name, reason string) error {
-	body := struct {
-		Reason string `json:"reason"`
-	}{reason}
+// Hold stops a job until it is released, or until a time where that is not zero.
+func (c *Client) Hold(ctx context.Context, name jobspec.Name, reason string, until time.Time) error {
+	body := api.HoldRequest{Reason: reason}
+	if !until.IsZero() {
+		body.Until = &until
+	}
 	return c.post(ctx, requestTime, body, nil, "jobs", string(name), "hold")
 }
 

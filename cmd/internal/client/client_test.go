@@ -84,7 +84,7 @@ func TestEachCallMakesTheAgreedRequest(t *testing.T) {
 		{"GET /v1/status ", func(ctx context.Context, c *Client) error { _, err := c.Status(ctx); return err }},
 		{"POST /v1/jobs/a/run ", func(ctx context.Context, c *Client) error { _, err := c.Start(ctx, "a"); return err }},
 		{"POST /v1/runs/r-1/cancel ", func(ctx context.Context, c *Client) error { return c.Cancel(ctx, "r-1") }},
-		{`POST /v1/jobs/a/hold {"reason":"why"}`, func(ctx context.Context, c *Client) error { return c.Hold(ctx, "a", "why") }},
+		{`POST /v1/jobs/a/hold {"reason":"why"}`, func(ctx context.Context, c *Client) error { return c.Hold(ctx, "a", "why", time.Time{}) }},
 		{"POST /v1/jobs/a/release ", func(ctx context.Context, c *Client) error { return c.Release(ctx, "a") }},
 		{"GET /v1/audit ", func(ctx context.Context, c *Client) error { _, err := c.Verify(ctx); return err }},
 		{"GET /v1/ops ", func(ctx context.Context, c *Client) error { _, err := c.Ops(ctx); return err }},

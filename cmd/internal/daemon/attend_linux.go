@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -67,8 +68,8 @@ func (a attendant) Start(_ context.Context, name jobspec.Name) (api.Run, error) 
 
 func (a attendant) Cancel(_ context.Context, run string) error { return a.CancelFor(run, a.Site.UID) }
 
-func (a attendant) Hold(_ context.Context, name jobspec.Name, reason string) error {
-	return a.HoldFor(name, a.Site.UID, reason)
+func (a attendant) Hold(_ context.Context, name jobspec.Name, reason string, until time.Time) error {
+	return a.HoldFor(name, a.Site.UID, reason, until)
 }
 
 func (a attendant) Release(_ context.Context, name jobspec.Name) error {

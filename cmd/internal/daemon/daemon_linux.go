@@ -209,7 +209,7 @@ func (d *daemon) openScheduler() error {
 		Jobs: jobs, Verifier: p, Examiner: p, Ledger: d.Parts.Ledger(p), Finisher: p, History: history{d.svc.Engine},
 		Clock: clock, Alarm: d.Parts.Alarm(clock), After: time.After, Random: rand.Reader,
 		Origin:      scheduler.Origin{Host: host, Boot: BootID(), Version: d.Version, PID: int64(os.Getpid()), Self: requester(d.Site.UID)},
-		MaxParallel: d.MaxParallel, Drain: d.Drain, Log: d.Log,
+		MaxParallel: d.MaxParallel, Shares: p.Shares, Drain: d.Drain, Log: d.Log,
 	})
 	if err != nil {
 		return err

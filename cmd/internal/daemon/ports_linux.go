@@ -246,6 +246,16 @@ func (p ports) Seal(run string, end record.End) (scheduler.Sealed, error) {
 // Append makes rows durable.
 func (p ports) Append(rows ...*record.Leaf) (int64, error) { return p.e.Append(rows...) }
 
+// Shares is how many runs the policy allows at one time. A policy that cannot be read
+// changes nothing here: every trigger is refused for it.
+func (p ports) Shares() (scheduler.Shares, bool) {
+	policy, err := p.e.Examiner.Policy()
+	if err != nil {
+		return scheduler.Shares{}, false
+	}
+	return sharesOf(policy), true
+}
+
 // history answers the scheduler from the index and the ledger.
 type history struct{ e *engine.Engine }
 

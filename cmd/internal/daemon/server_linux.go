@@ -302,13 +302,15 @@ func (s *server) hold(r *http.Request, uid int) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var body struct {
-		Reason string `json:"reason"`
-	}
+	var body api.HoldRequest
 	if err := decode(r, &body); err != nil {
 		return nil, err
 	}
-	return struct{}{}, s.svc.HoldFor(name, uid, body.Reason)
+	var until time.Time
+	if body.Until != nil {
+		until = *body.Until
+	}
+	return struct{}{}, s.svc.HoldFor(name, uid, body.Reason, until)
 }
 
 // release is for operators and for whoever held. The scheduler asks once more

@@ -185,9 +185,9 @@ func (s *Service) CancelFor(run string, uid int) error {
 // maxReason bounds the text of a hold, in bytes.
 const maxReason = 4 << 10
 
-// HoldFor keeps a job from starting. The reason is kept beside the outputs, and
+// HoldFor keeps a job from starting, until a time where that is not zero. The reason is kept beside the outputs, and
 // the record holds a commitment to it.
-func (s *Service) HoldFor(name jobspec.Name, uid int, reason string) error {
+func (s *Service) HoldFor(name jobspec.Name, uid int, reason string, until time.Time) error {
 	if s.Owner(name) == "" {
 		return api.New(jobspec.CodeJobUnknown, fmt.Sprintf("no job %q", name))
 	}
@@ -198,7 +198,12 @@ func (s *Service) HoldFor(name jobspec.Name, uid int, reason string) error {
 	if err != nil {
 		return err
 	}
-	return s.act(func(sched *scheduler.Scheduler) error { return sched.Hold(name, requester(uid), why) })
+	return s.act(func(sched *scheduler.Scheduler) error {
+		if until.IsZero() {
+			return sched.Hold(name, requester(uid), why)
+		}
+		return sched.HoldUntil(name, requester(uid), why, until)
+	})
 }
 
 func (s *Service) remark(text string) (scheduler.Remark, error) {

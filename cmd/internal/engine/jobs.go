@@ -302,7 +302,7 @@ func (e *Engine) holdOf(name jobspec.Name) *api.Hold {
 	if l == nil {
 		return nil
 	}
-	h := &api.Hold{At: stamp(l.Time)}
+	h := &api.Hold{At: stamp(l.Time), Until: stamp(l.Until)}
 	if l.RequestedBy != nil {
 		h.ByUID = l.RequestedBy.UID
 	}

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -22,7 +23,9 @@ func (e *Engine) Start(context.Context, jobspec.Name) (api.Run, error) {
 func (e *Engine) Cancel(context.Context, string) error { return noService("cancel a run") }
 
 // Hold needs the service.
-func (e *Engine) Hold(context.Context, jobspec.Name, string) error { return noService("hold a job") }
+func (e *Engine) Hold(context.Context, jobspec.Name, string, time.Time) error {
+	return noService("hold a job")
+}
 
 // Release needs the service.
 func (e *Engine) Release(context.Context, jobspec.Name) error { return noService("release a job") }

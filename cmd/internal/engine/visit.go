@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -107,8 +108,8 @@ func (v *Visitor) Cancel(ctx context.Context, run string) error {
 }
 
 // Hold is Engine.Hold.
-func (v *Visitor) Hold(ctx context.Context, name jobspec.Name, reason string) error {
-	return v.act(func(e *Engine) error { return e.Hold(ctx, name, reason) })
+func (v *Visitor) Hold(ctx context.Context, name jobspec.Name, reason string, until time.Time) error {
+	return v.act(func(e *Engine) error { return e.Hold(ctx, name, reason, until) })
 }
 
 // Release is Engine.Release.

@@ -299,6 +299,9 @@ func absolute(typed, base string) string {
 }
 
 // policy reads the managed policy, which must not be older than the newest seen.
+// Policy is the one that is in force now.
+func (x *Examiner) Policy() (*jobspec.Policy, error) { return x.policy() }
+
 func (x *Examiner) policy() (*jobspec.Policy, error) {
 	return x.Recent.Policy(x.Site)
 }
