@@ -35,7 +35,7 @@ What runs goes on.
 With --until the hold ends by itself: slots before that time are held, those from it
 on start, and the record says when it ended. A clock that is set back does not make
 it longer.`,
-		Args:  cobra.ExactArgs(1),
+		Args: cobra.ExactArgs(1),
 		RunE: work(func(ctx context.Context, args []string) error {
 			name, err := jobArg(args)
 			if err != nil {
