@@ -252,6 +252,8 @@ const (
 
 // Codes: runner.
 const (
-	CodeAuditUnavailable Code = "audit_unavailable"
-	CodeInternal         Code = "internal"
+	CodeAuditUnavailable  Code = "audit_unavailable"
+	CodeNoticeConfig      Code = "notice_config"
+	CodeNoticeUndelivered Code = "notice_undelivered"
+	CodeInternal          Code = "internal"
 )

@@ -350,7 +350,6 @@ func TestFieldsOfLaterWorkAreRefusedByName(t *testing.T) {
 		"backend.any_of other than bwrap and landlock": func(op *Op) { op.Spec.Backend.AnyOf = []string{"bwrap", "podman"} },
 		"backend.devices": func(op *Op) { op.Spec.Backend.Devices = []string{"/dev/kvm"} }, "backend.image": func(op *Op) { op.Spec.Backend.Image = "x" },
 		"backend.host": func(op *Op) { op.Spec.Backend.Host = "x" }, "backend.user": func(op *Op) { op.Spec.Backend.User = "x" }, "backend.port": func(op *Op) { op.Spec.Backend.Port = 1 },
-		"notify": func(op *Op) { op.Spec.Notify = []string{"failed"} },
 	}
 	for _, f := range LaterFields() {
 		change, ok := changes[f]

@@ -18,7 +18,6 @@ func laterTable() []laterField {
 		{"backend.host", func(op *Op) bool { return op.Spec.Backend.Host != "" }},
 		{"backend.user", func(op *Op) bool { return op.Spec.Backend.User != "" }},
 		{"backend.port", func(op *Op) bool { return op.Spec.Backend.Port != 0 }},
-		{"notify", func(op *Op) bool { return len(op.Spec.Notify) > 0 }},
 	}
 }
 

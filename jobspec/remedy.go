@@ -215,6 +215,8 @@ var codeFacts = map[Code]codeFact{
 	CodeLimitConnections:   {ClassDenied, "let the job connect less often, or raise limits.connections"},
 	CodeLimitNetBytes:      {ClassDenied, "let the job transfer less, or raise limits.bytes"},
 
-	CodeAuditUnavailable: {ClassUnavailable, "free disk space or repair STATE/ledger; no record, no run"},
-	CodeInternal:         {ClassOther, "report this as a defect, with the message"},
+	CodeAuditUnavailable:  {ClassUnavailable, "free disk space or repair STATE/ledger; no record, no run"},
+	CodeNoticeConfig:      {ClassConfig, "repair notify.toml; sbxcron notify check tells every fault"},
+	CodeNoticeUndelivered: {ClassUnavailable, "sbxcron notify test NAME says what the channel's server answers"},
+	CodeInternal:          {ClassOther, "report this as a defect, with the message"},
 }

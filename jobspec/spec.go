@@ -33,7 +33,7 @@ type Spec struct {
 	Denials     DenialRules       `json:"denials"`     //
 	Backend     BackendNeed       `json:"backend"`     //
 	Weaker      []string          `json:"weaker"`      // weaker choices that the owner accepts by name
-	Notify      []string          `json:"notify"`      // see laterTable
+	Notify      []string          `json:"notify"`      // events, see JobEvents
 	Answers     []Answer          `json:"answers"`     // the owner's answers to the asks of this spec
 	Policy      PolicyDigests     `json:"policy"`      // the policy in force when the owner signed
 	Coverage    map[string]string `json:"coverage"`    // what is bound and how: hash, embedded, system, unbound

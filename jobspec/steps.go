@@ -216,6 +216,9 @@ func (j *judge) wordsForm() {
 		j.word("git", s.Git, "read-only", GitCommit)
 	}
 	j.denialsForm()
+	for _, event := range s.Notify {
+		j.word("notify.on", event, EventWords(JobEvents())...)
+	}
 	if len(s.Backend.AnyOf) == 0 {
 		j.no(CodeSpecMalformed, "backend.any_of", "a backend must be written out")
 	}

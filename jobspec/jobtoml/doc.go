@@ -1,6 +1,6 @@
-// Package jobtoml reads the two files that people write: job.toml, which says
-// what an owner wants, and policy.toml, which says what a machine allows. It
-// also prints their JSON Schemas.
+// Package jobtoml reads the files that people write: job.toml, which says what an
+// owner wants, policy.toml, which says what a machine allows, and notify.toml,
+// which says who is told. It also prints their JSON Schemas.
 //
 // It promises that every key is known by its exact spelling and that every
 // refusal names line and column. It refuses unknown keys, keys in another case,

@@ -108,5 +108,5 @@ type backendTable struct {
 }
 
 type notifyTable struct {
-	On []string `toml:"on" doc:"Events." enum:"failed,refused,missed,denied,expiring,recovered"`
+	On []string `toml:"on" doc:"Events; left out: those that notify.toml of the installation gives every job." enum:"failed,denied,refused,missed,would_be_refused,expiring,recovered,key_revoked"`
 }

@@ -35,6 +35,7 @@ const (
 	OpRefused   Kind = "op_refused"
 	Pruned      Kind = "pruned"
 	Alert       Kind = "alert"
+	Notified    Kind = "notified" // what became of a notice: with a reason it was not delivered
 )
 
 // Outcome is how a slot ended.
@@ -122,6 +123,8 @@ type Leaf struct {
 	Bytes       int64             `json:"bytes"`     // pruned: bytes removed
 	Attempt     int64             `json:"attempt"`   // which one begins, from 2 on
 	Attempts    []Attempt         `json:"attempts"`  // of a run that had several
+	Channel     string            `json:"channel"`   // notified: where to
+	Event       jobspec.Event     `json:"event"`     // notified: what about
 }
 
 // Requester is who asked for a manual act, by the uid of the connection.

@@ -26,7 +26,8 @@ func wholeLeaf() *Leaf {
 		Connections: []Connection{{Host: "h", Port: 443, Address: "a", Upstream: "u", Count: 2, BytesIn: 3, BytesOut: 4, Rule: "r"}},
 		Resources:   &Resources{CPUMillis: 5, MaxRSSBytes: 6}, Outputs: []Output{{Stream: "out", Bytes: 9, SHA256: d("o"), Kept: 8, KeptSHA: d("k"), Truncated: true}},
 		Text: d("text"), Zone: "2026a", Version: "0.1.0", PID: 42, Until: "u", Count: 3, Bytes: 4,
-		Attempt: 2, Attempts: []Attempt{{Outcome: OutcomeFailed, StartedAt: "a", EndedAt: "e", ExitCode: 1, Exited: true, Signal: "TERM", Code: jobspec.CodeEscSudo}}}
+		Attempt: 2, Attempts: []Attempt{{Outcome: OutcomeFailed, StartedAt: "a", EndedAt: "e", ExitCode: 1, Exited: true, Signal: "TERM", Code: jobspec.CodeEscSudo}},
+		Channel: "ops", Event: jobspec.EventFailed}
 }
 
 func TestALeafIsReadBackWhole(t *testing.T) {
