@@ -34,7 +34,7 @@ func TestNoDamageToADatabaseEndsTheProcess(t *testing.T) {
 	must(t, err)
 	l, r := indexWith(t, d, lock, "boot")
 	leaves := story(100)
-	must(t, r.Add(addLeaves(t, l, leaves...)...))
+	must(t, r.Add(appendLeaves(t, l, leaves...), leaves...))
 	must(t, errors.Join(r.Close(), l.Close(), lock.Close()))
 	good := map[string][]byte{}
 	for _, path := range []string{d.ChainDB(), d.RunsDB(), d.Pin()} {

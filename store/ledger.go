@@ -80,21 +80,12 @@ func (l *Ledger) Cut() int64 { return l.cut }
 // any other error is an *UnknownStateError with audit_unavailable, after which
 // every Append refuses.
 func (l *Ledger) Append(leaves ...*record.Leaf) (first int64, err error) {
-	added, err := l.Add(leaves...)
-	if err != nil {
-		return 0, err
-	}
-	return added[0].Index, nil
-}
-
-// Add is Append, and gives the leaves with their lines and places.
-func (l *Ledger) Add(leaves ...*record.Leaf) (added []Leaf, err error) {
 	if len(leaves) == 0 {
-		return nil, errors.New("append to ledger: no leaf")
+		return 0, errors.New("append to ledger: no leaf")
 	}
 	mine := &entry{turn: make(chan struct{}), done: make(chan struct{}), stated: record.ParseStamp(leaves[0].Time)}
 	if mine.batch, mine.lengths, err = encodeLeaves(leaves); err != nil {
-		return nil, fmt.Errorf("append to ledger: %w", err)
+		return 0, fmt.Errorf("append to ledger: %w", err)
 	}
 	l.waiting.join(mine)
 	select {
@@ -103,16 +94,7 @@ func (l *Ledger) Add(leaves ...*record.Leaf) (added []Leaf, err error) {
 		l.waiting.pass()
 	case <-mine.done:
 	}
-	if mine.err != nil {
-		return nil, mine.err
-	}
-	added = make([]Leaf, len(leaves))
-	at := int64(0)
-	for i, n := range mine.lengths {
-		added[i] = Leaf{Index: mine.first + int64(i), Line: mine.batch[at : at+n-1], Leaf: leaves[i]}
-		at += n
-	}
-	return added, nil
+	return mine.first, mine.err
 }
 
 // appendAll writes the leaves of several calls, those of one segment together.

@@ -14,6 +14,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
 )
 
 // Buckets of runs.db. A row is keyed by the index of its first leaf, so the
@@ -247,13 +248,16 @@ func (r *Runs) catchUp(last int64) error {
 // Damage says where in the ledger the index ends, or is nil.
 func (r *Runs) Damage() error { return r.damage }
 
-// Add takes leaves that were just appended. They wait until somebody asks or there
-// are many: a transaction each would cost more than the rest of a record. Calls may
-// come in another order than the appends. The leaves must not be changed afterwards.
-func (r *Runs) Add(leaves ...Leaf) error {
+// Add takes leaves that were just appended, the first at index first. They wait
+// until somebody asks or there are many: a transaction each would cost more than the
+// rest of a record. Calls may come in another order than the appends. The leaves
+// must not be changed afterwards.
+func (r *Runs) Add(first int64, leaves ...*record.Leaf) error {
 	r.adding.Lock()
 	defer r.adding.Unlock()
-	r.added = append(r.added, leaves...)
+	for i, leaf := range leaves {
+		r.added = append(r.added, Leaf{Index: first + int64(i), Leaf: leaf})
+	}
 	if len(r.added) < addBatch {
 		return nil
 	}
@@ -272,12 +276,26 @@ func (r *Runs) takeIn() error {
 	last := batch[len(batch)-1].Index
 	err := errGap
 	if last-batch[0].Index+1 == int64(len(batch)) {
+		if err := encodeAll(batch); err != nil {
+			return err
+		}
 		err = r.index(batch)
 	}
 	if errors.Is(err, errGap) {
 		return r.catchUp(last)
 	}
 	return err
+}
+
+func encodeAll(batch []Leaf) error {
+	for i, l := range batch {
+		line, err := l.Leaf.Encode()
+		if err != nil {
+			return err
+		}
+		batch[i].Line = line
+	}
+	return nil
 }
 
 var errGap = errors.New("leaves are missing in the run index")

@@ -98,10 +98,9 @@ func TestRebuiltIndexEqualsTheOneThatGrew(t *testing.T) {
 	d := storetest.Dirs(t)
 	l, grown := index(t, d, "boot1")
 	for i, leaf := range story(200) {
-		added, err := l.Add(leaf)
-		must(t, err)
+		first := appendLeaves(t, l, leaf)
 		if i%7 != 0 { // some are left to catching up
-			must(t, grown.Add(added...))
+			must(t, grown.Add(first, leaf))
 		}
 	}
 	must(t, grown.CatchUp())
@@ -126,11 +125,10 @@ func TestLeavesAreIndexedInWhateverOrderTheyAreAdded(t *testing.T) {
 	defer r.Close()
 	var wg sync.WaitGroup
 	for _, leaf := range story(120) {
-		added, err := l.Add(leaf)
-		must(t, err)
+		first := appendLeaves(t, l, leaf)
 		wg.Go(func() {
-			if err := r.Add(added...); err != nil {
-				t.Errorf("leaf %d: %v", added[0].Index, err)
+			if err := r.Add(first, leaf); err != nil {
+				t.Errorf("leaf %d: %v", first, err)
 			}
 		})
 	}
@@ -156,7 +154,7 @@ func TestIndexThatCannotBeTrustedIsBuiltAnew(t *testing.T) {
 			d := chainOf(t)
 			l, r := index(t, d, "boot1")
 			leaves := story(40)
-			must(t, r.Add(addLeaves(t, l, leaves...)...))
+			must(t, r.Add(appendLeaves(t, l, leaves...), leaves...))
 			want := dump(t, r)
 			must(t, r.Close())
 			spoil(t, d)
@@ -174,12 +172,12 @@ func TestIndexOfAnotherOrLongerLedgerIsBuiltAnew(t *testing.T) {
 	d, other := storetest.Dirs(t), storetest.Dirs(t)
 	l, r := index(t, d, "boot1")
 	leaves := story(10)
-	must(t, r.Add(addLeaves(t, l, leaves...)...))
+	must(t, r.Add(appendLeaves(t, l, leaves...), leaves...))
 	want := dump(t, r)
 	must(t, r.Close())
 	ol, or := index(t, other, "boot1")
 	longer := story(30)[3:]
-	must(t, or.Add(addLeaves(t, ol, longer...)...))
+	must(t, or.Add(appendLeaves(t, ol, longer...), longer...))
 	must(t, or.Close())
 	copyFile(t, other.RunsDB(), d.RunsDB())
 	r, err := store.OpenRuns(d, &l.History, "boot1")
@@ -195,7 +193,7 @@ func TestQueryPicksRowsNewestFirst(t *testing.T) {
 	l, r := index(t, d, "boot1")
 	defer r.Close()
 	leaves := story(2000)
-	must(t, r.Add(addLeaves(t, l, leaves...)...))
+	must(t, r.Add(appendLeaves(t, l, leaves...), leaves...))
 	since := storetest.Epoch().Add(100 * time.Minute)
 	until := storetest.Epoch().Add(200 * time.Minute)
 	for name, c := range map[string]struct {
@@ -229,7 +227,7 @@ func TestRunIsOpenUntilItsFinalLeaf(t *testing.T) {
 	l, r := index(t, d, "boot1")
 	defer r.Close()
 	at := storetest.Epoch()
-	add := func(leaf *record.Leaf) { must(t, r.Add(addLeaves(t, l, leaf)...)) }
+	add := func(leaf *record.Leaf) { must(t, r.Add(appendLeaves(t, l, leaf), leaf)) }
 	add(slotLeaf(record.Started, "a", "r-1", at))
 	add(slotLeaf(record.Started, "b", "r-2", at))
 	rows, err := r.Open()
@@ -259,7 +257,7 @@ func TestLastSlotIsTheLatestThatWasCovered(t *testing.T) {
 	l, r := index(t, d, "boot1")
 	defer r.Close()
 	at := storetest.Epoch()
-	add := func(leaf *record.Leaf) { must(t, r.Add(addLeaves(t, l, leaf)...)) }
+	add := func(leaf *record.Leaf) { must(t, r.Add(appendLeaves(t, l, leaf), leaf)) }
 	if _, ok, err := r.LastSlot("a", opOne); ok || err != nil {
 		t.Fatal("a slot is covered by nothing")
 	}
@@ -295,7 +293,7 @@ func TestLastSlotIsTheLastOfThoseOfOneInstant(t *testing.T) {
 	first.Slot, final.Slot = &jobspec.Slot{Civil: "2026-03-08T02:00", Zone: "America/New_York"}, &jobspec.Slot{Civil: "2026-03-08T02:00", Zone: "America/New_York"}
 	rest.Slot, rest.SlotLast, rest.SlotCount = &jobspec.Slot{Civil: "2026-03-08T02:15", Zone: "America/New_York"}, &jobspec.Slot{Civil: "2026-03-08T02:30", Zone: "America/New_York"}, 2
 	for _, leaf := range []*record.Leaf{first, rest, final} {
-		must(t, r.Add(addLeaves(t, l, leaf)...))
+		must(t, r.Add(appendLeaves(t, l, leaf), leaf))
 	}
 	if c, ok, err := r.LastSlot("a", opOne); err != nil || !ok || c.Slot != *rest.SlotLast || !c.At.Equal(at) {
 		t.Errorf("%+v, %v, %v", c, ok, err)
@@ -306,7 +304,7 @@ func TestIndexLeftOpenIsTrustedInTheSameBootOnly(t *testing.T) {
 	d := storetest.Dirs(t)
 	l, r := index(t, d, "boot1")
 	leaves := story(20)
-	must(t, r.Add(addLeaves(t, l, leaves...)...))
+	must(t, r.Add(appendLeaves(t, l, leaves...), leaves...))
 	want := dump(t, r)
 	left, err := os.ReadFile(d.RunsDB()) // as kill -9 leaves it
 	must(t, err)
@@ -356,41 +354,4 @@ func TestIndexEndsWhereTheLedgerIsDamaged(t *testing.T) {
 	if len(rows) != 4 || r.Damage() == nil {
 		t.Errorf("%d rows, %v", len(rows), r.Damage())
 	}
-}
-
-// Leaves wait for the index; whoever asks finds them all the same, and so does the
-// next service where this one dies before it wrote them.
-func TestLeavesThatWaitForTheIndexAreFound(t *testing.T) {
-	d := storetest.Dirs(t)
-	l, r := index(t, d, "boot1")
-	for _, leaf := range story(120) {
-		added, err := l.Add(leaf)
-		must(t, err)
-		must(t, r.Add(added...))
-	}
-	got := dump(t, r)
-	must(t, r.CatchUp())
-	if diff := cmp.Diff(dump(t, r), got); diff != "" {
-		t.Error(diff)
-	}
-	more, err := l.Add(story(1)[0])
-	must(t, err)
-	must(t, r.Add(more...)) // waits for ever
-	lost, err := os.ReadFile(d.RunsDB())
-	must(t, err)
-	must(t, r.Close())
-	must(t, os.WriteFile(d.RunsDB(), lost, 0o600))
-	again, err := store.OpenRuns(d, &l.History, "boot1")
-	must(t, err)
-	defer again.Close()
-	if n := len(dump(t, again)); n <= len(got) {
-		t.Errorf("%d lines after the leaf that waited, %d before", n, len(got))
-	}
-}
-
-func addLeaves(t *testing.T, l *store.Ledger, leaves ...*record.Leaf) []store.Leaf {
-	t.Helper()
-	added, err := l.Add(leaves...)
-	must(t, err)
-	return added
 }

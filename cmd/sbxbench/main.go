@@ -11,6 +11,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/sbxcron/sbxcron/cmd/internal/notify/send"
 	"github.com/sbxcron/sbxcron/runner/pin"
 	"github.com/sbxcron/sbxcron/runner/supervise"
 	"github.com/sbxcron/sbxcron/runner/witness"
@@ -52,6 +53,7 @@ func main() {
 	pin.ChildMain()
 	supervise.ChildMain()
 	witness.ChildMain()
+	send.ChildMain()
 	asJSON := flag.Bool("json", false, "print one JSON document")
 	pairs := flag.Int("pairs", 300, "interleaved pairs a comparison")
 	burst := flag.Int("burst", 200, "jobs that are due at once in burst")

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/cli"
+	"github.com/sbxcron/sbxcron/cmd/internal/notify/send"
 	"github.com/sbxcron/sbxcron/cmd/internal/sweep"
 	"github.com/sbxcron/sbxcron/cmd/internal/ui"
 	"github.com/sbxcron/sbxcron/runner/landlock"
@@ -23,6 +24,7 @@ func main() {
 	pin.ChildMain()
 	supervise.ChildMain()
 	witness.ChildMain()
+	send.ChildMain()
 	landlock.ChildMain()
 	sweep.ChildMain() // and so is the child that removes what a try has made
 	version := cli.BuildVersion()

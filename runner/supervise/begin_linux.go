@@ -52,8 +52,6 @@ type server struct {
 
 	stopping atomic.Bool
 	working  sync.WaitGroup
-	begun    atomic.Int32          // workers
-	waiting  atomic.Int32          // of them, for a call
 	threads  [workers]atomic.Int32 // ids of the threads that wait for calls
 	failed   chan error            // a worker that cannot go on
 }

@@ -23,8 +23,7 @@ const (
 	spareFiles  = 64        // descriptors beside one for each name
 	spareMemory = 256 << 20 // beyond what the program has when it begins
 	softMemory  = 64 << 20
-	workers     = 4 // threads that wait for calls, at most
-	atFirst     = 2 // of them when a run begins: most runs make few calls, and none at one time
+	workers     = 4 // threads that wait for calls
 )
 
 // ChildMain must be the first call of every main, and TestMain, that runs jobs.

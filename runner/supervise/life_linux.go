@@ -10,23 +10,14 @@ import (
 
 // answerCalls lets the workers of a run begin.
 func (s *server) answerCalls() {
-	for range atFirst {
-		s.addWorker()
+	for i := range workers {
+		s.working.Go(func() {
+			if err := s.work(i); err != nil {
+				s.fail(err)
+			}
+		})
 	}
 	go s.attempts.pass(func(e Event) error { return send(answer{Event: &e}) })
-}
-
-// addWorker lets one more worker begin, where not all have.
-func (s *server) addWorker() {
-	i := s.begun.Load()
-	if i >= workers || !s.begun.CompareAndSwap(i, i+1) {
-		return
-	}
-	s.working.Go(func() {
-		if err := s.work(int(i)); err != nil {
-			s.fail(err)
-		}
-	})
 }
 
 // How long workers get to end, and how often they are called.

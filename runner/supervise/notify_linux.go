@@ -76,9 +76,6 @@ func (s *server) work(i int) error {
 		var n notification
 		switch errno := s.receive(&n); errno {
 		case 0:
-			if s.waiting.Load() == 0 && s.pending() {
-				s.addWorker()
-			}
 			s.answer(&n)
 		case unix.EINTR:
 		case unix.ENOENT: // the caller died or was interrupted before anybody saw the call, or all have
@@ -94,17 +91,8 @@ func (s *server) work(i int) error {
 
 // receive waits for a call.
 func (s *server) receive(n *notification) unix.Errno {
-	s.waiting.Add(1)
-	defer s.waiting.Add(-1)
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(s.listener), requestRecv, uintptr(unsafe.Pointer(n)))
 	return errno
-}
-
-// pending reports whether a call waits that nobody has received.
-func (s *server) pending() bool {
-	fds := []unix.PollFd{{Fd: int32(s.listener), Events: unix.POLLIN}}
-	n, err := unix.Poll(fds, 0)
-	return err == nil && n == 1 && fds[0].Revents&unix.POLLIN != 0
 }
 
 // deserted reports whether no process with the filter is left.

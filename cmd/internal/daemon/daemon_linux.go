@@ -18,6 +18,7 @@ import (
 	"github.com/sbxcron/sbxcron/cmd/internal/config"
 	"github.com/sbxcron/sbxcron/cmd/internal/engine"
 	"github.com/sbxcron/sbxcron/cmd/internal/examine"
+	"github.com/sbxcron/sbxcron/cmd/internal/notify/send"
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
@@ -118,6 +119,8 @@ type daemon struct {
 	landlock Sandbox // nil where there is none
 	outputs  *store.Outputs
 	openers  pin.Openers
+	uids     *throwaway.Pool
+	sender   *send.Sender // nil where nobody is told
 	sched    *scheduler.Scheduler
 }
 
@@ -145,6 +148,10 @@ func (d *daemon) open() error {
 	d.tellReaped()
 	d.svc = &Service{Engine: e, since: d.Parts.Clock.Now(), chainChanged: make(chan struct{}, 1)}
 	e.Attach(d.svc)
+	d.uids = throwaway.New(throwaway.Sources{}, startingPoint())
+	if err := d.openNotices(); err != nil {
+		return err
+	}
 	if err := e.NoteBoot(os.Getpid()); err != nil && e.Proven() == nil {
 		return err
 	}
@@ -189,13 +196,12 @@ func (d *daemon) openScheduler() error {
 		d.svc.why = err
 		return nil
 	}
-	uids := throwaway.New(throwaway.Sources{}, startingPoint())
 	if d.Site.System() {
-		if guest, err := uids.Take(); err == nil { // else each run opens its files with its own uid
+		if guest, err := d.uids.Take(); err == nil { // else each run opens its files with its own uid
 			d.svc.Examiner.Guest = guest.UID()
 		}
 	}
-	p := ports{e: d.svc.Engine, backends: d.backends(), host: d.sandbox.Host(), outputs: d.outputs, uids: uids}
+	p := ports{e: d.svc.Engine, backends: d.backends(), host: d.sandbox.Host(), outputs: d.outputs, uids: d.uids}
 	clock := effectiveClock{d.Parts.Clock, d.svc.Engine}
 	host, err := store.ReadHost(d.Site.Dirs)
 	if err != nil {
@@ -260,6 +266,9 @@ func (d *daemon) serve(ctx context.Context, signals <-chan os.Signal) error {
 	served := make(chan error, 1)
 	all.Go(func() { served <- d.answer(ctx, web, guests) })
 	all.Go(func() { d.prune(ctx) })
+	if d.svc.notices != nil {
+		all.Go(func() { d.svc.notices.Run(ctx) })
+	}
 	if d.sched != nil { // else the chain cannot say which jobs there are
 		all.Go(func() { d.sweep(ctx) })
 		all.Go(func() { d.foresee(ctx) })
@@ -368,6 +377,9 @@ func (d *daemon) rights() rights {
 func (d *daemon) close() error {
 	var all []error
 	_ = d.openers.Close() // never fails
+	if d.sender != nil {
+		d.sender.Close()
+	}
 	if d.landlock != nil {
 		all = append(all, d.landlock.Close())
 	}
@@ -378,13 +390,4 @@ func (d *daemon) close() error {
 		all = append(all, d.svc.Close())
 	}
 	return errors.Join(all...)
-}
-
-// BootID is the kernel's id of this boot, "" where there is none (random(4)).
-func BootID() string {
-	b, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil || len(b) < 36 {
-		return ""
-	}
-	return string(b[:36])
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
 	"github.com/sbxcron/sbxcron/cmd/internal/engine"
+	"github.com/sbxcron/sbxcron/cmd/internal/notify"
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/scheduler"
@@ -22,6 +23,8 @@ type Service struct {
 	since time.Time
 	sched *scheduler.Scheduler // nil where nothing may run; set before anybody is answered
 	why   error                // why there is none
+
+	notices *notify.Notifier // nil where nobody is told
 
 	chainChanged chan struct{} // holds at most one word: look at the chain again
 }
@@ -112,12 +115,20 @@ func (s *Service) Changed() {
 func requester(uid int) record.Requester { return record.Requester{UID: int64(uid), Root: uid == 0} }
 
 // Status adds what only the service knows.
-func (s *Service) Status(ctx context.Context) (api.Status, error) {
-	out, err := s.Engine.Status(ctx)
+func (s *Service) Status(ctx context.Context) (out api.Status, err error) {
+	out, err = s.Engine.Status(ctx)
 	if err != nil {
 		return out, err
 	}
 	out.Service, out.PID, out.Since = true, os.Getpid(), &s.since
+	defer func() {
+		if out.Health == "ok" && len(out.Problems) > 0 {
+			out.Health = string(out.Problems[0].Code)
+		}
+	}()
+	if s.notices != nil {
+		out.Problems = append(out.Problems, s.notices.Problems()...)
+	}
 	sched, err := s.scheduler()
 	if err != nil {
 		return out, nil // the engine's problems say why
@@ -127,9 +138,6 @@ func (s *Service) Status(ctx context.Context) (api.Status, error) {
 	}
 	for _, p := range sched.Problems() {
 		out.Problems = append(out.Problems, api.Reason{Code: p.Code, Target: string(p.Job), Detail: p.Detail, Remedy: p.Code.Remedy()})
-	}
-	if out.Health == "ok" && len(out.Problems) > 0 {
-		out.Health = string(out.Problems[0].Code)
 	}
 	return out, nil
 }

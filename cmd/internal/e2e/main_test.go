@@ -17,6 +17,7 @@ import (
 	"github.com/sbxcron/sbxcron/cmd/internal/cli"
 	"github.com/sbxcron/sbxcron/cmd/internal/config"
 	"github.com/sbxcron/sbxcron/cmd/internal/daemon"
+	"github.com/sbxcron/sbxcron/cmd/internal/notify/send"
 	"github.com/sbxcron/sbxcron/cmd/internal/sweep"
 	"github.com/sbxcron/sbxcron/cmd/internal/ui"
 	"github.com/sbxcron/sbxcron/runner/landlock"
@@ -47,6 +48,7 @@ func TestMain(m *testing.M) {
 	pin.ChildMain()
 	supervise.ChildMain()
 	witness.ChildMain()
+	send.ChildMain()
 	landlock.ChildMain()
 	sweep.ChildMain()
 	if os.Getenv(envMain) == "1" {

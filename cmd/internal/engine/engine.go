@@ -182,13 +182,12 @@ func (e *Engine) Append(leaves ...*record.Leaf) (int64, error) {
 		}
 		e.raise(record.ParseStamp(l.Time))
 	}
-	added, err := ledger.Add(leaves...)
+	first, err := ledger.Append(leaves...)
 	if err != nil {
 		return 0, err
 	}
-	first := added[0].Index
 	if watcher != nil {
 		watcher.Appended(first, leaves)
 	}
-	return first, runs.Add(added...)
+	return first, runs.Add(first, leaves...)
 }
