@@ -59,7 +59,7 @@ var codeFacts = map[Code]codeFact{
 	CodeJobDisabled:           {ClassPolicy, "the owner signs enable to let it run again"},
 	CodeHostMismatch:          {ClassTampered, "make and sign the op on the host that is to run it"},
 	CodeExpired:               {ClassPolicy, "look at the job and sign it again with replace and a new expires"},
-	CodeClockUntrusted:        {ClassUnavailable, "synchronise the clock"},
+	CodeClockUntrusted:        {ClassUnavailable, "synchronise the clock, or start the service again where it is right"},
 	CodeClockHold:             {ClassUnavailable, "set the clock right; the job waits and does not expire meanwhile"},
 	CodeClockStepped:          {ClassUnavailable, "keep the clock synchronised; slots that a step passed over are missed"},
 	CodeScheduleInvalid:       {ClassData, "correct the schedule; next --expr shows what an expression means"},

@@ -47,9 +47,11 @@ type Options struct {
 // Parts are what the service is made of. Real fills them; a test's own main
 // may wrap them.
 type Parts struct {
-	Clock   scheduler.Clock
-	Disk    store.Disk
-	Backend func(runDir string, now func() time.Time) (Sandbox, error)
+	Clock scheduler.Clock
+	// Synchronised is whether the kernel says that the wall clock is.
+	Synchronised func() bool
+	Disk         store.Disk
+	Backend      func(runDir string, now func() time.Time) (Sandbox, error)
 	// Landlock is the backend for those who accept it by name. Root has none.
 	Landlock func(runDir string, now func() time.Time) (Sandbox, error)
 	Ledger   func(scheduler.Ledger) scheduler.Ledger
@@ -68,8 +70,8 @@ type Sandbox interface {
 // Real are the parts of the shipped program.
 func Real() Parts {
 	return Parts{
-		Clock: scheduler.SystemClock{},
-		Disk:  store.RealDisk{},
+		Clock: scheduler.SystemClock{}, Synchronised: scheduler.ClockSynchronised,
+		Disk: store.RealDisk{},
 		Backend: func(runDir string, now func() time.Time) (Sandbox, error) {
 			return bwrap.New(bwrap.Options{RunDir: runDir, Now: now})
 		},
@@ -139,7 +141,7 @@ func (d *daemon) open() error {
 		d.sandbox, x.Sandbox = s, s
 		return d.openLandlock(x)
 	}
-	e, err := engine.Open(engine.Options{Site: d.Site, Clock: d.Parts.Clock.Now, BootID: BootID(), Version: d.Version,
+	e, err := engine.Open(engine.Options{Site: d.Site, Clock: d.Parts.Clock.Now, Boot: d.Parts.Clock.Boot, Synchronised: d.Parts.Synchronised, BootID: BootID(), Version: d.Version,
 		Examiner: x, Outputs: d.outputs, Disk: d.Parts.Disk, Serve: true, Locked: locked})
 	if err != nil {
 		return err
@@ -215,7 +217,7 @@ func (d *daemon) openScheduler() error {
 		Jobs: jobs, Verifier: p, Examiner: p, Ledger: d.Parts.Ledger(p), Finisher: p, History: history{d.svc.Engine},
 		Clock: clock, Alarm: d.Parts.Alarm(clock), After: time.After, Random: rand.Reader,
 		Origin:      scheduler.Origin{Host: host, Boot: BootID(), Version: d.Version, PID: int64(os.Getpid()), Self: requester(d.Site.UID)},
-		MaxParallel: d.MaxParallel, Shares: p.Shares, Drain: d.Drain, Log: d.Log,
+		MaxParallel: d.MaxParallel, Shares: p.Shares, Drain: d.Drain, Log: d.Log, ClockDoubt: d.svc.Engine.ClockDoubt,
 	})
 	if err != nil {
 		return err

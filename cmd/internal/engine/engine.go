@@ -13,7 +13,7 @@ import (
 	"github.com/sbxcron/sbxcron/store"
 )
 
-// Options are what an Engine is made of. All fields are needed but the last two.
+// Options are what an Engine is made of. All fields are needed but the last four.
 type Options struct {
 	Site     config.Site
 	Clock    func() time.Time // wall clock
@@ -24,6 +24,11 @@ type Options struct {
 	Disk     store.Disk
 	Serve    bool         // take the lock for the life of the engine
 	Locked   func() error // called when that lock is held, before anything is judged
+
+	// Boot is the time since the machine started, and Synchronised whether the kernel
+	// says that the wall clock is; see time.go. Who runs for long has both.
+	Boot         func() time.Duration
+	Synchronised func() bool
 }
 
 // Engine works on the files of one installation. Its methods may be called by
@@ -42,6 +47,7 @@ type Engine struct {
 	ledger   *store.Ledger // while the lock is held
 	runs     *store.Runs
 	seen     time.Time    // highest time ever stated, see Now
+	base     time.Time    // when the machine started, by the word of who is believed
 	trusted  trustDigests // the trust files last kept
 	memo     memo
 	live     Live
@@ -57,35 +63,6 @@ type Live interface {
 	IsHeld(job jobspec.Name) bool
 	HeldFor(job jobspec.Name) jobspec.Code // the reason of that hold, "" for none
 	Changed()                              // the chain has changed
-}
-
-func (e *Engine) raise(t time.Time) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if t.After(e.seen) {
-		e.seen = t
-	}
-}
-
-// Now is the effective time: the wall clock, which never goes back behind what
-// was stated before. So a clock set back un-expires nothing.
-func (e *Engine) Now() time.Time {
-	now := e.Clock()
-	e.mu.RLock()
-	defer e.mu.RUnlock()
-	if now.Before(e.seen) {
-		return e.seen
-	}
-	return now
-}
-
-// ClockHold reports whether the wall clock lies so far behind the highest time
-// seen that nothing may be started by it.
-func (e *Engine) ClockHold() bool {
-	now := e.Clock()
-	e.mu.RLock()
-	defer e.mu.RUnlock()
-	return now.Add(maxAhead).Before(e.seen)
 }
 
 // Attach tells the engine of the service around it.
@@ -180,7 +157,7 @@ func (e *Engine) Append(leaves ...*record.Leaf) (int64, error) {
 		if l.Time == "" {
 			l.Time = record.Stamp(now)
 		}
-		e.raise(record.ParseStamp(l.Time))
+		e.raiseUnsigned(record.ParseStamp(l.Time))
 	}
 	first, err := ledger.Append(leaves...)
 	if err != nil {

@@ -103,8 +103,12 @@ func (e *Engine) openHistory() error {
 }
 
 // findHighest looks for the highest time ever stated: the newest op, the pin,
-// and the newest line of the ledger.
+// and the newest line of the ledger. The wall clock is taken as it is found: nothing
+// is known that it could be held against.
 func (e *Engine) findHighest() error {
+	e.mu.Lock()
+	e.vouch(e.Clock())
+	e.mu.Unlock()
 	if e.chain != nil {
 		state := e.chain.State()
 		e.raise(state.View.HeadCreated.Time())
@@ -115,7 +119,7 @@ func (e *Engine) findHighest() error {
 		return nil
 	}
 	err := e.history.Scan(n-1, func(l store.Leaf) error {
-		e.raise(record.ParseStamp(l.Time))
+		e.raiseUnsigned(record.ParseStamp(l.Time))
 		return nil
 	})
 	if errors.As(err, new(*store.LedgerError)) {

@@ -64,9 +64,8 @@ func (e *Engine) Problems() []api.Reason {
 		add(err)
 		problems = append(problems, ownerProblems(p)...)
 	}
-	if e.ClockHold() {
-		problems = append(problems, api.Reason{Code: jobspec.CodeClockHold,
-			Detail: "the clock lies far behind the highest time seen", Remedy: jobspec.CodeClockHold.Remedy()})
+	if code, detail := e.ClockDoubt(); code != "" {
+		problems = append(problems, api.Reason{Code: code, Target: "clock", Detail: detail, Remedy: code.Remedy()})
 	}
 	return append(problems, e.doubtful()...)
 }

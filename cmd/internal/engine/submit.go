@@ -28,7 +28,7 @@ func (e *Engine) judge(ctx context.Context, view *jobspec.View, entry store.Entr
 	if err != nil {
 		return op, err
 	}
-	if err := checkTimes(op, now); err != nil {
+	if err := checkTimes(op, now, e.Clock()); err != nil {
 		return op, err
 	}
 	trust, err := e.trust()
@@ -42,9 +42,14 @@ func (e *Engine) judge(ctx context.Context, view *jobspec.View, entry store.Entr
 	return op, e.judgePolicy(ctx, view, op, signed)
 }
 
-func checkTimes(op *jobspec.Op, now time.Time) error {
+// checkTimes holds an op against the time. Where the wall clock is not believed for
+// being ahead, who signs by the same time vouches for it.
+func checkTimes(op *jobspec.Op, now, wall time.Time) error {
+	if wall.Before(now) {
+		wall = now
+	}
 	switch {
-	case op.Created.Time().After(now.Add(maxAhead)):
+	case op.Created.Time().After(wall.Add(maxAhead)):
 		return &jobspec.OpError{Reason: jobspec.CodeCreatedInvalid, Seq: op.Seq, Detail: fmt.Sprintf("created %s, which is ahead of this host's clock by more than %s", op.Created, maxAhead)}
 	case op.ApplyBefore.Time().Before(now):
 		return &jobspec.OpError{Reason: jobspec.CodeApplyBeforePassed, Seq: op.Seq, Detail: fmt.Sprintf("it could be applied until %s", op.ApplyBefore)}
@@ -142,6 +147,9 @@ func (e *Engine) putInForce(w *store.Writer, s api.Submission, op *jobspec.Op, n
 	if _, err := w.Commit(s.Op, s.Sig, now, e.serial()); err != nil {
 		return err
 	}
+	e.mu.Lock()
+	e.vouch(op.Created.Time())
+	e.mu.Unlock()
 	return e.note(&record.Leaf{Kind: record.OpAccepted, Job: op.Job, Op: jobspec.DigestOf(s.Op), Seq: op.Seq, Principal: op.Principal, KeyID: e.keyID(s.Sig)})
 }
 
