@@ -51,6 +51,7 @@ type Run struct {
 	Notes        []string          `json:"notes,omitempty"` // what else of the decision the record repeats
 	Resources    *Resources        `json:"resources,omitempty"`
 	Outputs      []Output          `json:"outputs"`
+	Attempts     []Attempt         `json:"attempts,omitempty"` // of a run that had several, in their order
 	Leaf         int64             `json:"leaf"` // index of the final line, or of started
 	// Principal signed the op of the row; rights follow it. A job's name may
 	// belong to somebody else by now.
@@ -102,6 +103,17 @@ type Resources struct {
 
 // Output tells of one kept stream. The hashes are the plain ones, from beside
 // the file; they are absent once the output was pruned.
+// Attempt is how one attempt of a run ended. Its output is the streams "out" and
+// "err" for the first one, "out.2" and "err.2" for the second.
+type Attempt struct {
+	Outcome   string       `json:"outcome"`
+	StartedAt *time.Time   `json:"started_at,omitempty"`
+	EndedAt   *time.Time   `json:"ended_at,omitempty"`
+	ExitCode  *int64       `json:"exit_code,omitempty"`
+	Signal    string       `json:"signal,omitempty"`
+	Code      jobspec.Code `json:"code,omitempty"` // the first reason
+}
+
 type Output struct {
 	Stream     string         `json:"stream"`
 	Bytes      int64          `json:"bytes"`

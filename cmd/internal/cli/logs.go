@@ -12,6 +12,7 @@ import (
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
 	"github.com/sbxcron/sbxcron/cmd/internal/ui"
 	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
 )
 
 type logsOptions struct {
@@ -28,14 +29,14 @@ func newLogs(a *App) *cobra.Command {
 		Use:   "logs RUN",
 		Short: "Print what a run wrote: the bytes to a pipe, escaped on a terminal",
 		Long: `Print what a run wrote. Without --stream both streams are printed, first out, then
-err. Instead of a run a job's name may be given; its newest run is taken.
+err, and then those of further attempts. Instead of a run a job's name may be given; its newest run is taken.
 
 To a pipe or file go the very bytes that were kept. On a terminal control
 characters are escaped, so that no output can drive it.`,
 		Args: cobra.ExactArgs(1),
 		RunE: work(func(ctx context.Context, args []string) error { return a.logs(ctx, o, args) }),
 	}
-	cmd.Flags().StringVar(&o.stream, "stream", "", "only this stream: out or err")
+	cmd.Flags().StringVar(&o.stream, "stream", "", "only this stream: out or err, or out.2 of a second attempt")
 	cmd.Flags().BoolVarP(&o.follow, "follow", "f", false, "go on until the run has ended; needs --stream")
 	return cmd
 }
@@ -47,18 +48,23 @@ func (a *App) logs(ctx context.Context, o logsOptions, args []string) error {
 		if o.follow {
 			return usageError("-f follows one stream; add --stream out or --stream err")
 		}
-	case "out", "err":
-		streams = []string{o.stream}
 	default:
-		return usageError("--stream %q: want out or err", o.stream)
+		if !record.IsStream(o.stream) {
+			return usageError("--stream %q: want out or err, or out.2 of a second attempt", o.stream)
+		}
+		streams = []string{o.stream}
 	}
 	return a.service(ctx, func(svc api.Service) error {
 		run, err := findRun(ctx, svc, args)
 		if err != nil {
 			return err
 		}
-		if r, err := svc.Run(ctx, run, false); err == nil && r.Outcome != "" && !started(r) {
+		r, err := svc.Run(ctx, run, false)
+		if err == nil && r.Outcome != "" && !started(r) {
 			a.say("run %s did not start (%s %s): it wrote nothing", run, r.Outcome, why(r))
+		}
+		for n := 2; o.stream == "" && n <= len(r.Attempts); n++ {
+			streams = append(streams, record.AttemptStream("out", n), record.AttemptStream("err", n))
 		}
 		for _, s := range streams {
 			if err := a.copyStream(ctx, svc, run, s, o.follow); err != nil {

@@ -162,6 +162,8 @@ func (e *Engine) auditLeaf(a *audit, l store.Leaf) {
 			a.against(&a.Complete, jobspec.CodeStoreCorrupt, where, fmt.Sprintf("run %s started twice", l.Run))
 		}
 		a.opened[l.Run] = true
+	case l.Kind == record.Attempted && !a.opened[l.Run]:
+		a.against(&a.Complete, jobspec.CodeStoreCorrupt, where, fmt.Sprintf("run %s is tried again without a start, or behind its end", l.Run))
 	case l.Run != "" && l.Final():
 		if l.Kind == record.Finished && !a.opened[l.Run] {
 			a.against(&a.Complete, jobspec.CodeStoreCorrupt, where, fmt.Sprintf("run %s ended without a start", l.Run))

@@ -125,6 +125,13 @@ func (e *Engine) addEnd(r *api.Run, l *record.Leaf) {
 	if l.Resources != nil {
 		r.Resources = &api.Resources{CPUSeconds: float64(l.Resources.CPUMillis) / 1000, MaxRSSBytes: l.Resources.MaxRSSBytes}
 	}
+	for _, at := range l.Attempts {
+		out := api.Attempt{Outcome: string(at.Outcome), StartedAt: stamp(at.StartedAt), EndedAt: stamp(at.EndedAt), Signal: at.Signal, Code: at.Code}
+		if at.Exited {
+			out.ExitCode = &at.ExitCode
+		}
+		r.Attempts = append(r.Attempts, out)
+	}
 	for _, d := range l.Denials {
 		r.Denials = append(r.Denials, api.Denial(d))
 	}
