@@ -52,7 +52,7 @@ type Run struct {
 	Resources    *Resources        `json:"resources,omitempty"`
 	Outputs      []Output          `json:"outputs"`
 	Attempts     []Attempt         `json:"attempts,omitempty"` // of a run that had several, in their order
-	Leaf         int64             `json:"leaf"` // index of the final line, or of started
+	Leaf         int64             `json:"leaf"`               // index of the final line, or of started
 	// Principal signed the op of the row; rights follow it. A job's name may
 	// belong to somebody else by now.
 	Principal jobspec.Principal `json:"-"`
