@@ -43,6 +43,9 @@ type Ports struct {
 	Try func(ctx context.Context, path string, job []byte) ([]byte, error)
 	// Zone is the name of the machine's time zone, "" when it has none.
 	Zone func() string
+	// Notices reads notify.toml of the installation below root. Nil where nothing
+	// runs.
+	Notices func(root string) (Notices, error)
 	// Daemon runs the service until ctx ends.
 	Daemon func(ctx context.Context, o DaemonOptions) error
 }

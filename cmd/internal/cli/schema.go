@@ -14,12 +14,12 @@ import (
 
 func newSchema(a *App) *cobra.Command {
 	return &cobra.Command{
-		Use:   "schema job|policy|config",
-		Short: "Print the JSON Schema of job.toml, of policy.toml, or of the service's settings",
-		Long: `Print a JSON Schema, for editors: of job.toml, or of policy.toml and the files beside
-it. The service has no configuration file: "schema config" describes its flags,
+		Use:   "schema job|policy|notify|config",
+		Short: "Print the JSON Schema of job.toml, policy.toml or notify.toml, or of the service's settings",
+		Long: `Print a JSON Schema, for editors: of job.toml, of policy.toml and the files beside it,
+or of notify.toml. Beside these the service has no configuration file: "schema config" describes its flags,
 which are all the settings that there are.`,
-		ValidArgs: []string{"job", "policy", "config"},
+		ValidArgs: []string{"job", "policy", "notify", "config"},
 		Args:      cobra.ExactArgs(1),
 		RunE:      work(func(_ context.Context, args []string) error { return a.schema(args[0]) }),
 	}
@@ -33,10 +33,12 @@ func (a *App) schema(of string) error {
 		text = jobtoml.SchemaJob()
 	case "policy":
 		text = jobtoml.SchemaPolicy()
+	case "notify":
+		text = jobtoml.SchemaNotify()
 	case "config":
 		text = schemaConfig(newDaemon(a))
 	default:
-		return usageError("schema %q: want job, policy or config", of)
+		return usageError("schema %q: want job, policy, notify or config", of)
 	}
 	if _, err := a.UI.Out.Write(text); err != nil {
 		return fmt.Errorf("write schema: %w", err)

@@ -38,6 +38,7 @@ func Wire(version string, now func() time.Time) Ports {
 		Attempts: attemptsProgram,
 		Account:  accountOf,
 		Try:      w.tryPort(),
+		Notices:  w.noticesPort(),
 	}
 }
 

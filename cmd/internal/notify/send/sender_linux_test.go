@@ -50,6 +50,9 @@ func TestTheSenderIsBare(t *testing.T) {
 	if len(pids) != 1 {
 		t.Fatalf("processes %v", pids)
 	}
+	if text := string(must(os.ReadFile("/proc/" + strconv.Itoa(pids[0]) + "/cmdline"))); text != childName+"\x00"+modeConfined+"\x00" {
+		t.Errorf("it is %q", text) // which only confine leads to
+	}
 	tasks := must(filepath.Glob("/proc/" + strconv.Itoa(pids[0]) + "/task/*/status"))
 	for _, path := range append(tasks, "/proc/"+strconv.Itoa(pids[0])+"/status") {
 		text := string(must(os.ReadFile(path)))
