@@ -159,14 +159,12 @@ func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) erro
 	if err := r.expect(initPID); err != nil {
 		return err
 	}
+	leaf := r.measureLeaf(initPID) // told behind what the sandbox says of itself
 	if err := r.awaitReady(initPID, table, deadline); err != nil {
 		return err
 	}
-	if err := r.measureLeaf(initPID); err != nil {
-		return err
-	}
-	if err := r.openPrivate(initPID); err != nil {
-		return err
+	if leaf != nil {
+		return leaf
 	}
 	r.channel.Unlink()
 	if r.payload < 0 {
@@ -190,13 +188,15 @@ const wordTime = 200 * time.Millisecond
 
 // awaitReady waits for the supervisor, which looks for the stub's first word, and
 // then reads what the stub says until it is ready. Where the supervisor could not
-// begin, what the stub says is the better reason.
+// begin, what the stub says is the better reason. The private places are held while
+// the stub measures.
 func (r *run) awaitReady(initPID int, table *stub.Table, until time.Time) error {
 	taken := r.handOver(initPID, until)
-	if taken != nil {
-		if err := r.pipes.status.SetReadDeadline(time.Now().Add(wordTime)); err != nil {
-			return err
-		}
+	var private error
+	if taken == nil {
+		private = r.openPrivate(initPID)
+	} else if err := r.pipes.status.SetReadDeadline(time.Now().Add(wordTime)); err != nil {
+		return err
 	}
 	msg, err := r.readMessage()
 	listens := err == nil && stub.IsListener(msg)
@@ -216,9 +216,9 @@ func (r *run) awaitReady(initPID int, table *stub.Table, until time.Time) error 
 	case !ready:
 		return rowRefusal(table, report)
 	case listens:
-		return taken
+		return errors.Join(taken, private)
 	}
-	return nil
+	return r.openPrivate(initPID)
 }
 
 func (r *run) readMessage() ([]byte, error) {
