@@ -169,6 +169,16 @@ type Status struct {
 	// WouldRefuse names in target each job that would be refused at its next slot,
 	// with the code, as the service judged it last.
 	WouldRefuse []Reason `json:"would_refuse"`
+	// Expiring are the jobs whose approval ends within two weeks, the soonest first.
+	Expiring []Expiring `json:"expiring"`
+}
+
+// Expiring is a job whose approval ends soon.
+type Expiring struct {
+	Job       jobspec.Name      `json:"job"`
+	Principal jobspec.Principal `json:"principal"`
+	ExpiresAt time.Time         `json:"expires_at"`
+	Within    int               `json:"within_days"` // 14, 7 or 1: the nearest mark that it has passed
 }
 
 // The verdicts of an audit.

@@ -131,7 +131,7 @@ func (a *App) reboundJobs(ctx context.Context, svc api.Service, site Site, who o
 		if at.job, err = findJob(ctx, svc, p.all, name); err != nil {
 			return nil, err
 		}
-		if err := mayRebind(at, who, name); err != nil {
+		if err := mayRebind("rebind", at, who, name); err != nil {
 			return nil, err
 		}
 		r, err := a.reboundJob(ctx, svc, site, who, o, at)
@@ -161,7 +161,7 @@ func ownJobs(p place, who owner) []jobspec.Name {
 	return names
 }
 
-func mayRebind(p place, who owner, name jobspec.Name) error {
+func mayRebind(verb string, p place, who owner, name jobspec.Name) error {
 	if err := p.check(jobspec.Replace, name); err != nil {
 		return err
 	}
@@ -169,7 +169,7 @@ func mayRebind(p place, who owner, name jobspec.Name) error {
 	case p.job.Principal != who.principal:
 		return notOwner(name, p.job.Principal)
 	case slices.Contains(p.job.Flags, "disabled"):
-		e := api.New(jobspec.CodeJobDisabled, fmt.Sprintf("job %q is disabled, and rebind would put it in force", name))
+		e := api.New(jobspec.CodeJobDisabled, fmt.Sprintf("job %q is disabled, and %s would put it in force", name, verb))
 		e.Job, e.Help = name, "enable it first, or use replace"
 		return e
 	}
@@ -179,19 +179,11 @@ func mayRebind(p place, who owner, name jobspec.Name) error {
 // reboundJob looks at one job. What keeps it from being signed is data, so that
 // one broken job does not hide the others.
 func (a *App) reboundJob(ctx context.Context, svc api.Service, site Site, who owner, o rebindOptions, p place) (*rebound, error) {
-	d, err := svc.Job(ctx, p.job.Job)
-	if err != nil {
-		return nil, err
-	}
-	if jobspec.DigestOf(d.Bytes) != p.job.Op {
-		return nil, api.New(jobspec.CodeOpTampered, fmt.Sprintf("the service shows other bytes than those of op %s", p.job.Op.Short()))
-	}
-	old, err := jobspec.DecodeOp(d.Bytes)
-	if err != nil {
+	old, op, err := a.sameAgain(ctx, svc, site, who, p)
+	if old == nil {
 		return nil, err
 	}
 	r := &rebound{Job: old.Job}
-	op, err := site.Rebound(ctx, old, p.position(jobspec.Replace, who))
 	if err != nil {
 		r.refuse(err)
 		return r, nil
@@ -206,6 +198,23 @@ func (a *App) reboundJob(ctx context.Context, svc api.Service, site Site, who ow
 		return r, nil
 	}
 	return r, a.judgeRebound(ctx, site, who, o, p, old, op, r)
+}
+
+// sameAgain reads what the owner signed, and makes the op that is the same with the
+// machine as it is now. An error with an old op is why there is none.
+func (a *App) sameAgain(ctx context.Context, svc api.Service, site Site, who owner, p place) (old, op *jobspec.Op, err error) {
+	d, err := svc.Job(ctx, p.job.Job)
+	if err != nil {
+		return nil, nil, err
+	}
+	if jobspec.DigestOf(d.Bytes) != p.job.Op {
+		return nil, nil, api.New(jobspec.CodeOpTampered, fmt.Sprintf("the service shows other bytes than those of op %s", p.job.Op.Short()))
+	}
+	if old, err = jobspec.DecodeOp(d.Bytes); err != nil {
+		return nil, nil, err
+	}
+	op, err = site.Rebound(ctx, old, p.position(jobspec.Replace, who))
+	return old, op, err
 }
 
 // judgeRebound judges the op like a replace. An ask that is word for word the one

@@ -48,7 +48,7 @@ question or a request for more rights gets "no" at once, and the "no" is kept.
 An auditor proves later what ran.`
 
 func ownerCommands(a *App) []*cobra.Command {
-	return []*cobra.Command{newInit(a), newAdd(a), newReplace(a), newRebind(a), newRemove(a), newEnable(a), newDisable(a),
+	return []*cobra.Command{newInit(a), newAdd(a), newReplace(a), newRebind(a), newRenew(a), newRemove(a), newEnable(a), newDisable(a),
 		newPlan(a), newSign(a), newApply(a), newImportCrontab(a)}
 }
 

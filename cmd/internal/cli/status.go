@@ -74,6 +74,9 @@ func (a *App) printStatus(st api.Status) {
 	for _, w := range st.WouldRefuse {
 		a.field("would refuse", fmt.Sprintf("%s at its next slot, %s; sbxcron explain %s says why", w.Target, w.Code, w.Target))
 	}
+	for _, x := range st.Expiring {
+		a.field("expiring", fmt.Sprintf("%s ends %s; sbxcron renew %s signs it until a later day", x.Job, a.UI.Time(&x.ExpiresAt, a.Now()), x.Job))
+	}
 	for _, r := range st.Running {
 		since := ""
 		if r.StartedAt != nil {

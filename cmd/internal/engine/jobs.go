@@ -175,6 +175,9 @@ func (e *Engine) apiJob(s shown, broken error) (api.Job, error) {
 	if out.WouldRefuse = e.wouldRefuse(s.Job); out.WouldRefuse != "" {
 		out.Flags = append(out.Flags, "would_refuse") // a flag and no state: it may still be repaired
 	}
+	if _, soon := endsSoon(s, now); soon {
+		out.Flags = append(out.Flags, "expiring")
+	}
 	return out, nil
 }
 

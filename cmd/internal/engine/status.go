@@ -34,7 +34,7 @@ func (e *Engine) Status(ctx context.Context) (api.Status, error) {
 	if err != nil {
 		return out, err
 	}
-	out.Jobs, out.WouldRefuse = len(jobs), e.foretold(jobs)
+	out.Jobs, out.WouldRefuse, out.Expiring = len(jobs), e.foretold(jobs), expiring(jobs, e.Now())
 	if next, err := e.Next(ctx, api.NextQuery{Count: statusNext}); err == nil {
 		out.Next = next
 	}
