@@ -76,8 +76,25 @@ type NextQuery struct {
 	Job      jobspec.Name `json:"job,omitempty"`
 	Expr     string       `json:"expr,omitempty"`
 	Timezone string       `json:"timezone,omitempty"`
-	From     time.Time    `json:"from"` // zero: now
+	From     time.Time    `json:"from"`  // zero: now
+	Until    time.Time    `json:"until"` // excluded; zero: no end
 	Count    int          `json:"count"`
+}
+
+// DaysQuery asks how often jobs come due on each day: one job, or all.
+type DaysQuery struct {
+	Job         jobspec.Name
+	Timezone    string // that days are counted in
+	From, Until time.Time
+}
+
+// Day is one day on which something is due.
+type Day struct {
+	Date  string   `json:"date"` // 2026-12-24, in the zone that was asked for
+	Count int64    `json:"count"`
+	Jobs  int      `json:"jobs"`
+	Times []string `json:"times"` // the different ones, "02:30"; none where there are too many to be read
+	Notes []string `json:"notes"` // of what is unusual, the first few
 }
 
 // Next is one coming slot.

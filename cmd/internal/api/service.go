@@ -20,6 +20,7 @@ type Service interface {
 	Jobs(ctx context.Context) ([]Job, error)
 	Job(ctx context.Context, name jobspec.Name) (JobDetail, error)
 	Next(ctx context.Context, q NextQuery) ([]Next, error)
+	Days(ctx context.Context, q DaysQuery) ([]Day, error)
 	History(ctx context.Context, q HistoryQuery) ([]Run, error)
 	// Run gives one run. With wait it returns when the run has ended.
 	Run(ctx context.Context, id string, wait bool) (Run, error)

@@ -202,6 +202,9 @@ type fakeService struct {
 	jobs      []api.Job
 	detail    map[jobspec.Name]api.JobDetail
 	next      []api.Next
+	month     []api.Day
+	days      []api.DaysQuery
+	nexts     []api.NextQuery
 	runs      []api.Run
 	queries   []api.HistoryQuery
 	explained api.Explanation
@@ -254,8 +257,14 @@ func (f *fakeService) Job(_ context.Context, name jobspec.Name) (api.JobDetail, 
 	return d, nil
 }
 
-func (f *fakeService) Next(context.Context, api.NextQuery) ([]api.Next, error) {
+func (f *fakeService) Next(_ context.Context, q api.NextQuery) ([]api.Next, error) {
+	f.nexts = append(f.nexts, q)
 	return f.next, f.errs["next"]
+}
+
+func (f *fakeService) Days(_ context.Context, q api.DaysQuery) ([]api.Day, error) {
+	f.days = append(f.days, q)
+	return f.month, f.errs["next"]
 }
 
 func (f *fakeService) History(_ context.Context, q api.HistoryQuery) ([]api.Run, error) {

@@ -45,8 +45,19 @@ func (c *Client) Next(ctx context.Context, q api.NextQuery) (out []api.Next, err
 	set(v, "expr", q.Expr)
 	set(v, "timezone", q.Timezone)
 	setTime(v, "from", q.From)
+	setTime(v, "until", q.Until)
 	setInt(v, "count", int64(q.Count))
 	return out, c.get(ctx, requestTime, &out, v, "next")
+}
+
+// Days counts what is due on each day.
+func (c *Client) Days(ctx context.Context, q api.DaysQuery) (out []api.Day, err error) {
+	v := url.Values{}
+	set(v, "job", string(q.Job))
+	set(v, "timezone", q.Timezone)
+	setTime(v, "from", q.From)
+	setTime(v, "until", q.Until)
+	return out, c.get(ctx, requestTime, &out, v, "days")
 }
 
 // History lists runs, newest first.

@@ -72,6 +72,11 @@ func (v *Visitor) Next(ctx context.Context, q api.NextQuery) ([]api.Next, error)
 	return visit(v, func(e *Engine) ([]api.Next, error) { return e.Next(ctx, q) })
 }
 
+// Days is Engine.Days.
+func (v *Visitor) Days(ctx context.Context, q api.DaysQuery) ([]api.Day, error) {
+	return visit(v, func(e *Engine) ([]api.Day, error) { return e.Days(ctx, q) })
+}
+
 // History is Engine.History.
 func (v *Visitor) History(ctx context.Context, q api.HistoryQuery) ([]api.Run, error) {
 	return visit(v, func(e *Engine) ([]api.Run, error) { return e.History(ctx, q) })
