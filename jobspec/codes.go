@@ -66,6 +66,7 @@ const (
 	CodeClockUntrusted        Code = "clock_untrusted"
 	CodeClockHold             Code = "clock_hold"
 	CodeClockStepped          Code = "clock_stepped"
+	CodeZoneDataChanged       Code = "zone_data_changed"
 	CodeScheduleInvalid       Code = "schedule_invalid"
 )
 

@@ -62,6 +62,7 @@ var codeFacts = map[Code]codeFact{
 	CodeClockUntrusted:        {ClassUnavailable, "synchronise the clock, or start the service again where it is right"},
 	CodeClockHold:             {ClassUnavailable, "set the clock right; the job waits and does not expire meanwhile"},
 	CodeClockStepped:          {ClassUnavailable, "keep the clock synchronised; slots that a step passed over are missed"},
+	CodeZoneDataChanged:       {ClassProblems, "look at the times that next shows; a slot is its civil time, so none runs twice"},
 	CodeScheduleInvalid:       {ClassData, "correct the schedule; next --expr shows what an expression means"},
 
 	CodePolicyMissing:   {ClassConfig, "put policy.toml back; without it nothing runs"},

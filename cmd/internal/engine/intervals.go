@@ -6,6 +6,7 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/scheduler"
+	"github.com/sbxcron/sbxcron/scheduler/calendar"
 	"github.com/sbxcron/sbxcron/store"
 )
 
@@ -110,7 +111,7 @@ func (e *Engine) NoteBoot(pid int) error {
 	if err != nil {
 		return err
 	}
-	leaves := []*record.Leaf{{Kind: record.Boot, PID: int64(pid)}}
+	leaves := append([]*record.Leaf{{Kind: record.Boot, PID: int64(pid), Zone: calendar.ZoneDataVersion()}}, e.newZoneData()...)
 	if e.chainErr != nil {
 		leaves = append(leaves, &record.Leaf{Kind: record.Alert, Reasons: []record.Reason{{Code: jobspec.CodeOf(e.chainErr), Detail: e.chainErr.Error()}}})
 	}
