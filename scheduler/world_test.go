@@ -34,6 +34,7 @@ type world struct {
 	maxParallel int
 	doubt       scheduler.ClockDoubt
 	shares      func() (scheduler.Shares, bool)
+	port        scheduler.Ledger                               // in place of the ledger
 	alarm       scheduler.Alarm                                // in place of one on the clock
 	verify      func(jobspec.Name) (scheduler.Verified, error) // in place of the stored ops
 
@@ -123,7 +124,7 @@ func (w *world) boot() {
 		alarm = w.clock.Alarm()
 	}
 	s, err := scheduler.New(scheduler.Options{
-		Jobs: w.jobs, Verifier: w, Examiner: w.box, Ledger: w.ledger, Finisher: w.box, History: w.ledger,
+		Jobs: w.jobs, Verifier: w, Examiner: w.box, Ledger: w.writes(), Finisher: w.box, History: w.ledger,
 		Clock: w.clock, Alarm: alarm, After: time.After, Random: w.random, MaxParallel: w.maxParallel, ClockDoubt: w.doubt, Shares: w.shares,
 		Origin: scheduler.Origin{Host: jobspec.HostID(strings.Repeat("ab", 16)), Boot: "boot", Version: "test", PID: 1},
 	})
@@ -133,6 +134,14 @@ func (w *world) boot() {
 	w.s, w.ended = s, make(chan error, 1)
 	go func() { w.ended <- s.Run(context.Background()) }()
 	synctest.Wait()
+}
+
+// writes is where rows go.
+func (w *world) writes() scheduler.Ledger {
+	if w.port != nil {
+		return w.port
+	}
+	return w.ledger
 }
 
 // end stops the service at once and returns what Run said.
