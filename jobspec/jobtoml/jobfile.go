@@ -12,10 +12,10 @@ type jobFile struct {
 	At            string            `toml:"at" doc:"One instant, RFC 3339 with an offset."`
 	Timezone      string            `toml:"timezone" doc:"IANA name of the zone that the schedule is meant in; default: the machine's, else UTC."`
 	Jitter        string            `toml:"jitter" doc:"Shifts each start by up to this much, always the same for one approval." form:"span"`
-	Missed        string            `toml:"missed" doc:"What becomes of slots that passed while nothing ran." enum:"skip,once"`
-	StartDeadline string            `toml:"start_deadline" doc:"How late a missed slot may still start." form:"span"`
-	Overlap       string            `toml:"overlap" doc:"What becomes of a slot while the job still runs." enum:"skip,queue,replace"`
-	Retries       int64             `toml:"retries" doc:"Further attempts of one run."`
+	Missed        string            `toml:"missed" doc:"What becomes of slots that passed while nothing ran: skip, the default, or once, the newest of them." enum:"skip,once"`
+	StartDeadline string            `toml:"start_deadline" doc:"With missed = once: how late a slot may start; default half the smallest distance of two slots, 2m to 2h." form:"span"`
+	Overlap       string            `toml:"overlap" doc:"What becomes of a slot while the job still runs: skip, the default, queue (one) or replace." enum:"skip,queue,replace"`
+	Retries       int64             `toml:"retries" doc:"Further attempts of a run that fails, at most 10; never after a refusal or a denial."`
 	Expires       string            `toml:"expires" doc:"When the approval ends, counted from signing; default 90d." form:"span"`
 	Tier          string            `toml:"tier" doc:"How much of the file system the job may change; default: scratch without a cwd, read-only with one." enum:"scratch,read-only,workspace"`
 	Cwd           string            `toml:"cwd" doc:"Folder that the job runs in."`
