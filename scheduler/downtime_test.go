@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"testing"
 	"time"
 
@@ -53,14 +54,20 @@ func (o *onDisk) LastCovered(job jobspec.Name, op jobspec.Digest) (jobspec.Slot,
 
 func (o *onDisk) OpenRuns() ([]*record.Leaf, error) { return nil, nil }
 
-// A thousand jobs that are due each minute, and a service that was off for a day: how
-// long until every slot of that day has a durable row and new slots can start.
-func TestADayOffOfAThousandMinuteJobsIsAccountedForAtOnce(t *testing.T) {
+// Many jobs that are due each minute, and a service that was off for a day: how long
+// until every slot of that day has a durable row and new slots can start. The two
+// seconds for a thousand jobs are held in the long loops only, which run on a machine
+// that does nothing else.
+func TestADayOffOfManyMinuteJobsIsAccountedForAtOnce(t *testing.T) {
+	many, bound := 100, time.Minute
+	if os.Getenv("SBXCRON_TEST_SOAK") != "" {
+		many, bound = 1000, 2*time.Second
+	}
 	clock := schedulertest.NewClock(time.Date(2026, 12, 1, 12, 0, 30, 0, time.UTC))
 	disk := newOnDisk(t)
 	jobs, box := &schedulertest.Jobs{}, &schedulertest.Sandbox{Clock: clock}
 	var entries []scheduler.Entry
-	for i := range 1000 {
+	for i := range many {
 		since := clock.Now().Add(-24 * time.Hour)
 		name := jobspec.Name(fmt.Sprintf("minute-%d", i))
 		entries = append(entries, scheduler.Entry{Job: name, Op: jobspec.DigestOf([]byte(name)), Seq: int64(i + 1), Anchor: since, Since: since,
@@ -75,13 +82,12 @@ func TestADayOffOfAThousandMinuteJobsIsAccountedForAtOnce(t *testing.T) {
 	begun, ended := time.Now(), make(chan error, 1)
 	go func() { ended <- s.Run(context.Background()) }()
 	<-s.Opened()
-	for disk.ledger.Len() < 1000 && time.Since(begun) < time.Minute {
+	for disk.ledger.Len() < int64(many) && time.Since(begun) < time.Minute {
 		time.Sleep(time.Millisecond)
 	}
 	took := time.Since(begun)
-	t.Logf("1,000 minute jobs, a day off: %s until every slot has a durable row", took.Round(time.Millisecond))
-	// Two seconds are what is asked of a machine that does nothing else; see docs/measured.md.
-	if took > 5*time.Second {
+	t.Logf("%d minute jobs, a day off: %s until every slot has a durable row", many, took.Round(time.Millisecond))
+	if took > bound {
 		t.Errorf("it took %s", took)
 	}
 	s.Shutdown()
@@ -95,7 +101,7 @@ func TestADayOffOfAThousandMinuteJobsIsAccountedForAtOnce(t *testing.T) {
 			missed += l.SlotCount
 		}
 		return nil
-	}); err != nil || missed != 1000*1439 {
+	}); err != nil || missed != int64(many)*1439 {
 		t.Errorf("%d slots are missed, %v", missed, err)
 	}
 }
