@@ -48,7 +48,8 @@ the command sees and not when it runs, as with crond.
 
 What cannot be taken over is listed by its line, with a hint: @reboot, six fields,
 lines of root, a schedule that is not one, variables that no job sets (PATH, HOME,
-LD_PRELOAD and others), and MAILTO, since notices are not built yet.
+LD_PRELOAD and others), and MAILTO, since whom notices
+reach is written in notify.toml.
 
 Exit: 0 when everything was taken over, 3 when something is listed, 65 when no line
 of the text is one of a crontab or it has accounts without --system, 5 when the folder

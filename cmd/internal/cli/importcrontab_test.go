@@ -126,7 +126,7 @@ func TestWhatCannotBeImportedIsListedByItsLineWithAHint(t *testing.T) {
 		{"SHELL=bash\n0 0 * * * /bin/x\n", codeShellRelative, "bash"},
 		{"0 0 * * * bin/x\n", codeProgramRelative, "bin/x"},
 		{"0 0 * * * ./x -v\n", codeProgramRelative, "./x"},
-		{"MAILTO=ops@example.org\n", string(jobspec.CodeSpecFieldLater), "ops@example.org"},
+		{"MAILTO=ops@example.org\n", string(jobspec.CodeNoticeConfig), "ops@example.org"},
 		{"RANDOM_DELAY=5\n", string(jobspec.CodeSpecFieldLater), "jitter"},
 		{"HOME=/srv\n", string(jobspec.CodeEnvForbidden), "HOME"},
 		{"PATH=/opt/bin\n", string(jobspec.CodeEnvForbidden), "PATH"},

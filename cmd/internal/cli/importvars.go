@@ -20,8 +20,8 @@ func lost(s crontab.Setting) (code, detail, hint string) {
 	const later, forbidden = string(jobspec.CodeSpecFieldLater), string(jobspec.CodeEnvForbidden)
 	switch {
 	case s.Name == "MAILTO" && s.Value != "":
-		return later, fmt.Sprintf("nobody is written to: MAILTO is %q and notify is refused for now", s.Value),
-			"sbxcron history and sbxcron logs tell how a run ended and what it printed"
+		return string(jobspec.CodeNoticeConfig), fmt.Sprintf("no job says who is written to: MAILTO is %q", s.Value),
+			"write the address into a channel of notify.toml; sbxcron notify test tries it"
 	case s.Name == "RANDOM_DELAY" && s.Value != "" && s.Value != "0":
 		return later, "jitter is refused for now", "spread the jobs over the minutes by hand"
 	case isCronds(s.Name):

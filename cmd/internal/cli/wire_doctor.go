@@ -39,6 +39,13 @@ func (w wiring) probes(ctx context.Context, root string) (doctor.Facts, error) {
 	f.Sandbox, f.Weaker = probers[jobspec.BackendBwrap].Probe(ctx), []jobspec.Sandbox{probers[jobspec.BackendLandlock].Probe(ctx)}
 	f.StateOn(site.State)
 	f.Key = keyFact(site)
+	if owns(site) && exists(site.Host()) {
+		n, err := site.Notices()
+		f.Notices = doctor.NoticeFact{Asked: true, Err: err}
+		if err == nil {
+			f.Notices.Channels = len(n.Channels)
+		}
+	}
 	w.askService(ctx, site, &f)
 	return f, nil
 }

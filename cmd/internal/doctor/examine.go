@@ -26,7 +26,8 @@ func Examine(f Facts) []Check {
 		checks = append(checks, limits(f))
 	}
 	checks = append(checks, machine(f)...)
-	return append(checks, sameUID(f), service(f), signingKey(f))
+	checks = append(checks, sameUID(f), service(f), signingKey(f))
+	return append(checks, notices(f.Notices)...)
 }
 
 func files(found []FileFact) []Check {

@@ -33,6 +33,15 @@ type Facts struct {
 	Zone string // name of the machine's zone, "" when it has none
 
 	Key KeyFact
+
+	Notices NoticeFact
+}
+
+// NoticeFact is what is known of notify.toml. The zero value is that nobody looked.
+type NoticeFact struct {
+	Asked    bool // the caller may read it
+	Channels int
+	Err      error // why it cannot be used
 }
 
 // FileFact is a file or folder that must be safe to use, and why it is not.

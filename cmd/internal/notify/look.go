@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -145,18 +146,45 @@ func (n *Notifier) faults() {
 	}
 }
 
-// walk finds the jobs whose approval ends soon.
+// walk finds the jobs whose approval ends soon, nil where it could not tell.
 func (n *Notifier) walk(ctx context.Context, now time.Time) []engine.Watched {
-	var soon []engine.Watched
+	soon := []engine.Watched{}
 	err := n.World.EachWatched(ctx, func(w engine.Watched) {
 		if !w.Expires.IsZero() && w.Expires.Sub(now) <= endLevels[0]+walkEvery {
 			soon = append(soon, w)
 		}
 	})
-	if err != nil && ctx.Err() == nil {
+	switch {
+	case err == nil:
+		return soon
+	case ctx.Err() == nil:
 		n.Log.Warn("notices: look for approvals that end", "cause", err.Error())
 	}
-	return soon
+	return nil // not all were seen
+}
+
+// sawAll takes what walk found.
+func (n *Notifier) sawAll(soon []engine.Watched) {
+	n.walking = false
+	if soon != nil {
+		n.soon = soon
+		n.forgetEnds()
+	}
+	n.ends()
+}
+
+// forgetEnds drops what was told of jobs that are gone or were signed again.
+func (n *Notifier) forgetEnds() {
+	soon := map[jobspec.Name]bool{}
+	for _, w := range n.soon {
+		soon[w.Name] = true
+	}
+	for name := range n.state.Desk.Ends {
+		if !soon[name] {
+			delete(n.state.Desk.Ends, name)
+			n.dirty = true
+		}
+	}
 }
 
 // ends tells of approvals that end soon, or have.
@@ -201,7 +229,7 @@ func (n *Notifier) tell(f fact, t telling) {
 // ping tells each start and end to those who watch for silence.
 func (n *Notifier) ping(f fact) {
 	for _, c := range n.conf.Channels {
-		if c.Kind != jobspec.ChannelPing {
+		if c.Kind != jobspec.ChannelPing || len(c.Jobs) > 0 && !slices.Contains(c.Jobs, f.job) {
 			continue
 		}
 		who, there := n.World.Watched(f.job)

@@ -57,6 +57,7 @@ type Notifier struct {
 	conf    *jobspec.Notices
 	scanned int64 // lines before it were read from the ledger itself
 	dirty   bool
+	saved   time.Time // when the state was last written
 	results chan attempt
 	soon    []engine.Watched // whose approval ends soon
 	walked  chan []engine.Watched
@@ -120,9 +121,10 @@ func (n *Notifier) Run(ctx context.Context) {
 	defer all.Wait()
 	n.queue.wake()
 	n.poll(ctx, &all)
+	polled := time.Now()
 	for {
 		n.dispatch(ctx, &all)
-		n.save()
+		n.saveNowAndThen()
 		timer := time.NewTimer(n.untilNext())
 		select {
 		case <-ctx.Done():
@@ -134,10 +136,12 @@ func (n *Notifier) Run(ctx context.Context) {
 		case a := <-n.results:
 			n.ended(a)
 		case soon := <-n.walked:
-			n.walking, n.soon = false, soon
-			n.ends()
+			n.sawAll(soon)
 		case <-timer.C:
-			n.poll(ctx, &all)
+			if time.Since(polled) >= pollEvery {
+				n.poll(ctx, &all)
+				polled = time.Now()
+			}
 		}
 		timer.Stop()
 	}
@@ -164,6 +168,9 @@ func (n *Notifier) drain(all *sync.WaitGroup) {
 func (n *Notifier) untilNext() time.Duration {
 	now := n.World.Now()
 	wait := pollEvery
+	if n.dirty {
+		wait = saveEvery
+	}
 	for _, c := range n.conf.Channels {
 		if o := n.state.Boxes[c.Name]; o != nil {
 			if at := o.due(c.Kind == jobspec.ChannelPing, now); !at.IsZero() {
@@ -221,6 +228,18 @@ func (n *Notifier) tellProblems(problems []api.Reason) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.problems = problems
+}
+
+// saveEvery bounds how often the state is written: runs wait for the same disk.
+const saveEvery = 2 * time.Second
+
+// saveNowAndThen writes the state unless it was written just now. What a crash
+// takes is told again, under the same ids.
+func (n *Notifier) saveNowAndThen() {
+	if n.dirty && time.Since(n.saved) >= saveEvery {
+		n.save()
+		n.saved = time.Now()
+	}
 }
 
 func (n *Notifier) save() {

@@ -188,8 +188,7 @@ func (n *Notifier) turn(t *testing.T) {
 	var all sync.WaitGroup
 	n.poll(t.Context(), &all)
 	if n.walking {
-		n.walking, n.soon = false, <-n.walked
-		n.ends()
+		n.sawAll(<-n.walked)
 	}
 	for {
 		busy := 0
