@@ -22,7 +22,7 @@ func (e *Engine) Intervals() ([]scheduler.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := intervalWalk{open: map[jobspec.Name]*scheduler.Entry{}, spec: map[jobspec.Name]int64{}}
+	w := intervalWalk{open: map[jobspec.Name]int{}}
 	state := chain.State()
 	for seq := range state.Len() {
 		op, _ := state.Head(seq)
@@ -30,61 +30,71 @@ func (e *Engine) Intervals() ([]scheduler.Entry, error) {
 		if !ok {
 			at = op.Created.Time()
 		}
-		w.take(op, state, at)
+		w.take(op, at)
 	}
-	var out []scheduler.Entry
+	out := w.all[:0]
 	for _, i := range w.all {
 		if !i.Until.IsZero() && i.Until.Before(lastBoot) {
 			continue
 		}
-		if err := fillSchedule(chain, i); err != nil {
+		if err := fillSpec(chain, state, &i); err != nil {
 			return nil, err
 		}
-		out = append(out, *i)
+		out = append(out, i)
 	}
 	return out, nil
 }
 
+// intervalWalk goes over the ops. There may be a million jobs, so it keeps no more
+// of each than its place among all stretches.
 type intervalWalk struct {
-	open map[jobspec.Name]*scheduler.Entry
-	spec map[jobspec.Name]int64
-	all  []*scheduler.Entry
+	open map[jobspec.Name]int // the newest stretch of a job, ended or not
+	all  []scheduler.Entry
 }
 
-func (w *intervalWalk) take(op jobspec.OpHead, state *store.State, at time.Time) {
+func (w *intervalWalk) take(op jobspec.OpHead, at time.Time) {
 	if op.Action == jobspec.Genesis {
 		return
 	}
-	if op.Action == jobspec.Add || op.Action == jobspec.Replace {
-		w.spec[op.Job] = op.Seq
-	}
-	if i := w.open[op.Job]; i != nil {
-		if op.Action == jobspec.Enable {
-			i.Signed = at
+	place, known := w.open[op.Job]
+	spec := op.Seq // of the op that holds the spec
+	if known {
+		last := &w.all[place]
+		if op.Action == jobspec.Enable && last.Until.IsZero() {
+			last.Signed = at
 			return // it was in force already
 		}
-		i.Until = at
-		delete(w.open, op.Job)
+		if last.Until.IsZero() {
+			last.Until = at
+		}
+		if op.Action == jobspec.Enable {
+			spec = last.Seq
+		}
 	}
 	if op.Action == jobspec.Disable || op.Action == jobspec.Remove {
 		return
 	}
-	digest, _ := state.Digest(w.spec[op.Job])
-	i := &scheduler.Entry{Job: op.Job, Op: digest, Seq: w.spec[op.Job], Since: at}
-	w.open[op.Job] = i
-	w.all = append(w.all, i)
+	w.open[op.Job] = len(w.all)
+	w.all = append(w.all, scheduler.Entry{Job: op.Job, Seq: spec, Since: at})
 }
 
-func fillSchedule(chain Entries, i *scheduler.Entry) error {
+// fillSpec adds what the spec says. The view holds that of each job's last spec; an
+// earlier one is read from the chain. One that cannot be read has no schedule: its
+// job is told of as a problem, and the others run.
+func fillSpec(chain Entries, state *store.State, i *scheduler.Entry) error {
+	i.Op, _ = state.Digest(i.Seq)
+	if j, _ := state.View.Job(i.Job); j.SpecSeq == i.Seq {
+		when, _ := state.View.Timing(i.Job)
+		i.Schedule, i.Anchor, i.Principal, i.Tier = when.Schedule, when.Anchor.Time(), j.Principal, j.Tier
+		return nil
+	}
 	entry, err := chain.Entry(i.Seq)
 	if err != nil {
 		return err
 	}
-	op, err := jobspec.DecodeOp(entry.Op)
-	if err != nil {
-		return err
+	if op, err := jobspec.DecodeOp(entry.Op); err == nil {
+		i.Schedule, i.Anchor, i.Principal, i.Tier = op.Spec.Schedule, op.Created.Time(), op.Principal, op.Tier
 	}
-	i.Schedule, i.Anchor, i.Principal, i.Tier = op.Spec.Schedule, op.Created.Time(), op.Principal, op.Tier
 	return nil
 }
 
