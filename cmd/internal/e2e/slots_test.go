@@ -45,3 +45,40 @@ func TestASlotReplacesTheRunThatIsNotOver(t *testing.T) {
 		t.Errorf("killed %s and running %s, after %s", killed.Run, next.Run, run.Run)
 	}
 }
+
+func TestTheNewestMissedSlotIsCaughtUpWithTheDeadlineThatAddWroteOut(t *testing.T) {
+	h, clock := clockHouse(t, quarterPast())
+	hour := clock.now().Truncate(time.Hour)
+	h.addAt("job", h.script("ws", "true"), "0 * * * *", "--missed", "once")
+	clock.set(hour.Add(3*time.Hour + 20*time.Minute)) // within half of the period
+	h.start()
+	r := h.await("job", is("succeeded"))
+	if r.Trigger != "catch_up" || !r.ScheduledFor.Equal(hour.Add(3*time.Hour)) {
+		t.Errorf("trigger %s, scheduled for %s", r.Trigger, r.ScheduledFor)
+	}
+	if missed := h.some("job", "missed"); missed.SlotCount != 2 {
+		t.Errorf("%+v", missed)
+	}
+}
+
+func TestAHoldUntilATimeEndsByItself(t *testing.T) {
+	h, clock := clockHouse(t, quarterPast())
+	h.addAt("job", h.script("ws", "true"), "* * * * *")
+	first := nextMinute(clock.now())
+	h.start()
+	h.must("hold", "job", "--until", first.Add(time.Minute).UTC().Format(time.RFC3339), "--reason", "maintenance")
+	clock.strike(first)
+	reasonIs(t, h.some("job", "held"), jobspec.CodeJobHeld)
+	d, err := h.service().Job(t.Context(), "job")
+	must(t, err)
+	if d.Hold == nil || d.Hold.Until == nil || !d.Hold.Until.Equal(first.Add(time.Minute)) {
+		t.Errorf("%+v", d.Hold)
+	}
+	clock.strike(first.Add(time.Minute))
+	if r := h.some("job", "succeeded"); !r.ScheduledFor.Equal(first.Add(time.Minute)) {
+		t.Errorf("%+v", r)
+	}
+	if d, err = h.service().Job(t.Context(), "job"); err != nil || d.Hold != nil {
+		t.Errorf("%+v, %v", d.Hold, err)
+	}
+}
