@@ -46,10 +46,10 @@ with the SHELL that is in force at its line; "cd /DIR && COMMAND" becomes a cwd.
 stands behind the first % becomes stdin. CRON_TZ gives the timezone; a TZ changes what
 the command sees and not when it runs, as with crond.
 
-What cannot be taken over is listed by its line, with a hint: @reboot, six fields,
-lines of root, a schedule that is not one, variables that no job sets (PATH, HOME,
-LD_PRELOAD and others), and MAILTO, since whom notices
-reach is written in notify.toml.
+MAILTO gives notify its events; who is told is said in CONF/notify.toml. RANDOM_DELAY
+becomes jitter. What cannot be taken over is listed by its line, with a hint: @reboot,
+six fields, lines of root, a schedule that is not one, and variables that no job sets
+(PATH, HOME, LD_PRELOAD and others). "plan -f DIR" makes one plan of the whole folder.
 
 Exit: 0 when everything was taken over, 3 when something is listed, 65 when no line
 of the text is one of a crontab or it has accounts without --system, 5 when the folder
@@ -104,7 +104,7 @@ func (a *App) importCrontab(o importOptions, file string) error {
 	if err := writeImported(o.out, items); err != nil {
 		return err
 	}
-	return a.printImported(o, table, items)
+	return a.printImported(o, jobspec.DigestOf(raw), table, items)
 }
 
 func (a *App) readCrontab(file string) ([]byte, error) {

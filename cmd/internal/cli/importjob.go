@@ -55,7 +55,7 @@ func (m *importer) items(t *crontab.Table) []importItem {
 func (m *importer) item(e crontab.Entry) importItem {
 	d := &jobspec.Draft{Cron: e.Schedule, Stdin: e.Stdin, RunAs: e.User, Timezone: cmp.Or(e.Var("CRON_TZ"), m.timezone)}
 	notes := slices.Clone(e.Notes)
-	for _, step := range []func(*jobspec.Draft, crontab.Entry) ([]string, *crontab.Problem){schedule, account, environment, commandOf} {
+	for _, step := range []func(*jobspec.Draft, crontab.Entry) ([]string, *crontab.Problem){schedule, account, environment, mail, commandOf} {
 		more, p := step(d, e)
 		if p != nil {
 			return importItem{Line: e.Line, Code: p.Code, Detail: p.Detail, Hint: p.Hint}
@@ -105,7 +105,7 @@ func schedule(d *jobspec.Draft, e crontab.Entry) ([]string, *crontab.Problem) {
 	if tz := e.Var("TZ"); tz != "" && tz != d.Timezone {
 		notes = append(notes, fmt.Sprintf("TZ is %q for the command only; the schedule is meant in %s, as with crond", tz, d.Timezone))
 	}
-	return notes, nil
+	return append(notes, delay(d, c, e.Var("RANDOM_DELAY"))...), nil
 }
 
 // account refuses root by its name; other names of uid 0 are refused at add.

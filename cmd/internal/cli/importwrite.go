@@ -51,7 +51,7 @@ func isThere(path string) bool {
 }
 
 // printImported lists what was written, then by line what was not.
-func (a *App) printImported(o importOptions, table *crontab.Table, items []importItem) error {
+func (a *App) printImported(o importOptions, digest jobspec.Digest, table *crontab.Table, items []importItem) error {
 	listed := slices.ContainsFunc(items, func(i importItem) bool { return !i.written() })
 	if a.flags.json {
 		if err := a.items("import-crontab", items); err != nil {
@@ -65,6 +65,8 @@ func (a *App) printImported(o importOptions, table *crontab.Table, items []impor
 	}
 	if slices.ContainsFunc(items, importItem.written) {
 		a.say("nothing is signed; read each file, then: sbxcron add -f %s", shellWord(filepath.Join(o.out, "NAME.toml")))
+		a.say("or all of them with one signature session: sbxcron plan -f %s --out FILE", shellWord(o.out))
+		a.say("the crontab that was read has digest %s", digest)
 	}
 	if listed {
 		return exitStatus(jobspec.ClassProblems.Exit())
