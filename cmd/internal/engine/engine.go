@@ -50,6 +50,7 @@ type Engine struct {
 	base     time.Time    // when the machine started, by the word of who is believed
 	trusted  trustDigests // the trust files last kept
 	memo     memo
+	ledgered acceptLog
 	live     Live
 	watcher  Watcher                   // nil for none
 	future   map[jobspec.Name]foreseen // nil until the jobs were first judged ahead

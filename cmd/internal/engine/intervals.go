@@ -26,7 +26,7 @@ func (e *Engine) Intervals() ([]scheduler.Entry, error) {
 	state := chain.State()
 	for seq := range state.Len() {
 		op, _ := state.Head(seq)
-		at, ok := accepted[seq]
+		at, ok := accepted.at(seq)
 		if !ok {
 			at = op.Created.Time()
 		}
@@ -98,22 +98,6 @@ func fillSpec(chain Entries, state *store.State, i *scheduler.Entry) error {
 	return nil
 }
 
-// acceptances reads from the ledger when each op was accepted, and when the
-// service was started last.
-func (e *Engine) acceptances() (map[int64]time.Time, time.Time, error) {
-	at, boot := map[int64]time.Time{}, time.Time{}
-	err := e.history.Scan(0, func(l store.Leaf) error {
-		switch l.Kind {
-		case record.OpAccepted:
-			at[l.Seq] = record.ParseStamp(l.Time)
-		case record.Boot:
-			boot = record.ParseStamp(l.Time)
-		}
-		return nil
-	})
-	return at, boot, err
-}
-
 // NoteBoot records that the service starts: with which trust files, and which
 // ops were accepted by a commit that ended before its line was written.
 func (e *Engine) NoteBoot(pid int) error {
@@ -128,7 +112,7 @@ func (e *Engine) NoteBoot(pid int) error {
 	if chain, err := e.opened(); err == nil {
 		state := chain.State()
 		for seq := range state.Len() {
-			if _, ok := accepted[seq]; ok {
+			if _, ok := accepted.at(seq); ok {
 				continue
 			}
 			op, _ := state.Head(seq)

@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"sync"
+	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/store"
+)
+
+// acceptLog is what the ledger says of when ops were accepted, read so far. Each
+// line is read once in the life of an engine: with a million ops it takes seconds,
+// and every commit asks.
+type acceptLog struct {
+	mu   sync.Mutex
+	of   *store.History
+	next int64 // index of the first leaf that was not read
+	when acceptTimes
+	boot time.Time // when the service was started last
+}
+
+// acceptTimes are Unix times in nanoseconds by the position of the op, 0 for none.
+// What was handed out is never changed.
+type acceptTimes []int64
+
+// at is when the op at a position was accepted; false where no line says so.
+func (a acceptTimes) at(seq int64) (time.Time, bool) {
+	if seq < 0 || seq >= int64(len(a)) || a[seq] == 0 {
+		return time.Time{}, false
+	}
+	return time.Unix(0, a[seq]).UTC(), true
+}
+
+// acceptances reads from the ledger when each op was accepted, and when the
+// service was started last.
+func (e *Engine) acceptances() (acceptTimes, time.Time, error) {
+	l := &e.ledgered
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.of != e.history || l.next > e.history.Len() {
+		l.of, l.next, l.when, l.boot = e.history, 0, nil, time.Time{}
+	}
+	most := int64(0) // a line about an op that is not there says nothing
+	chain, broken := e.opened()
+	if broken == nil {
+		most = chain.State().Len()
+	}
+	next := l.next
+	when := append(make(acceptTimes, 0, most), l.when...)
+	err := e.history.Scan(l.next, func(leaf store.Leaf) error {
+		switch leaf.Kind {
+		case record.OpAccepted:
+			if leaf.Seq < most {
+				when = when.with(leaf.Seq, record.ParseStamp(leaf.Time))
+			}
+		case record.Boot:
+			l.boot = record.ParseStamp(leaf.Time)
+		}
+		next = leaf.Index + 1
+		return nil
+	})
+	if broken == nil {
+		l.next, l.when = next, when
+	}
+	return when, l.boot, err
+}
+
+// with notes one more op.
+func (a acceptTimes) with(seq int64, at time.Time) acceptTimes {
+	for int64(len(a)) <= seq {
+		a = append(a, 0)
+	}
+	a[seq] = at.UnixNano()
+	return a
+}
