@@ -15,6 +15,12 @@ import (
 // idleTime is how long a supervisor without a run is kept.
 const idleTime = time.Minute
 
+// surplusTime is how long one is kept beyond those that wait. Ending a process takes
+// more of a processor than starting a payload does, and where many runs are due at
+// one instant the first of them end while the last have yet to start. It is no whole
+// number of seconds, so that no other slot meets it either.
+const surplusTime = 2400 * time.Millisecond
+
 // Pool lends supervisors to runs and keeps those that can serve another one: of
 // the same account, once everything of the last run was dropped. It may be used
 // by many goroutines.
@@ -37,7 +43,8 @@ type Lent struct {
 	expire  *time.Timer // of an idle one
 }
 
-// NewPool makes a pool that keeps so many idle supervisors at most.
+// NewPool makes a pool that keeps so many idle supervisors for a minute, and more for
+// a moment.
 func NewPool(most int, spawn func(a runner.Account, argv []string, files []*os.File) (*os.Process, error)) *Pool {
 	return &Pool{spawn: spawn, most: most, idles: idleTime}
 }
@@ -89,10 +96,14 @@ func (l *Lent) Return() bool {
 func (p *Pool) keep(l *Lent) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.closed || len(p.idle) >= p.most {
+	if p.closed {
 		return false
 	}
-	l.expire = time.AfterFunc(p.idles, func() {
+	idles := p.idles
+	if len(p.idle) >= p.most {
+		idles = min(idles, surplusTime)
+	}
+	l.expire = time.AfterFunc(idles, func() {
 		if p.remove(l) {
 			defer p.ending.Done()
 			l.End()
