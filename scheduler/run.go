@@ -47,6 +47,7 @@ type run struct {
 
 	key      Key // of a manual run known only once it is verified
 	stage    stage
+	crowd    int  // how many were let go with it, of those built before their slot
 	ending   bool // gave its seat back and is being put on record
 	began    time.Time
 	claimed  bool           // past the point of no return: it starts, or is lost
@@ -208,6 +209,7 @@ func (s *Scheduler) start(r *run, v Verified, exam *openExam, armed Armed) *reco
 		r.handle.start(started)
 	}
 	s.flush(r)
+	r.letOthersStart()
 	end := proc.Wait()
 	s.standUp(r)
 	return s.finish(r, end)

@@ -71,6 +71,7 @@ type run struct {
 	drained  [2]chan struct{}
 	execDone chan struct{}
 	started  time.Time
+	finished time.Time // when nothing of it was left
 	execFail *stub.Report
 	timer    *time.Timer
 	usage    unix.Rusage // of the init and what it waited for
@@ -250,7 +251,7 @@ func (r *run) watchEnd() {
 	usage, events := r.reapInit(), r.leaf.Events()
 	r.mu.Lock()
 	r.end = true
-	r.usage, r.events = usage, events
+	r.usage, r.events, r.finished = usage, events, r.b.now()
 	r.mu.Unlock()
 	close(r.ended)
 }

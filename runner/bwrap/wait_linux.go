@@ -20,7 +20,7 @@ func (r *run) Wait() record.End {
 	<-r.eventsDone
 	r.watchers.Wait()
 	r.timer.Stop()
-	end := record.End{StartedAt: r.started, EndedAt: r.b.now()}
+	end := record.End{StartedAt: r.started, EndedAt: r.finished}
 	hear.Drain(&end, hear.Stream{From: r.pipes.out, Drained: r.drained[0], To: r.captures[0]},
 		hear.Stream{From: r.pipes.err, Drained: r.drained[1], To: r.captures[1]})
 	end.Resources = r.resources()
