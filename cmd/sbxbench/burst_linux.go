@@ -68,7 +68,7 @@ func (s *site) dueBurst(n int) (spell, error) {
 	if err != nil {
 		return spell{}, err
 	}
-	before, err := processorTime(s.daemon.Process.Pid)
+	before, err := familyTime(s.daemon.Process.Pid)
 	if err != nil {
 		return spell{}, err
 	}
@@ -85,7 +85,7 @@ func (s *site) dueBurst(n int) (spell, error) {
 		}
 		ends = append(ends, more...)
 	}
-	after, err := processorTime(s.daemon.Process.Pid)
+	after, err := familyTime(s.daemon.Process.Pid)
 	if err != nil {
 		return spell{}, err
 	}

@@ -19,6 +19,35 @@ import (
 // that Go runs on (sysconf(3), _SC_CLK_TCK).
 const clockTick = 10 * time.Millisecond
 
+// familyTime is what a process and its children have used, those that are still there
+// (its supervisors) and those that it has waited for.
+func familyTime(pid int) (time.Duration, error) {
+	all, err := processorTime(pid)
+	if err != nil {
+		return 0, err
+	}
+	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		return 0, err
+	}
+	for _, list := range lists {
+		b, err := os.ReadFile(list)
+		if err != nil {
+			continue // a thread that ended
+		}
+		for _, child := range bytes.Fields(b) {
+			n, err := strconv.Atoi(string(child))
+			if err != nil {
+				return 0, fmt.Errorf("%s: %w", list, err)
+			}
+			if used, err := processorTime(n); err == nil { // else it ended, and counts with its parent's
+				all += used
+			}
+		}
+	}
+	return all, nil
+}
+
 // processorTime is what a process has used, with all children that it has waited
 // for (proc_pid_stat(5), fields 14 to 17).
 func processorTime(pid int) (time.Duration, error) {
