@@ -30,7 +30,8 @@ type pageWalk struct {
 	file     io.ReaderAt
 	pageSize int64
 	limit    uint64 // pages in use, by the meta page
-	seen     map[uint64]bool
+	seen     []uint64
+	spare    [][]byte // buffers that no page under visit uses
 }
 
 // checkPages reads the structure of a bbolt file without mapping it. It finds
@@ -42,10 +43,11 @@ func checkPages(file io.ReaderAt, size int64) error {
 	if err != nil {
 		return err
 	}
-	w := &pageWalk{file: file, pageSize: int64(meta.pageSize), limit: meta.pages, seen: map[uint64]bool{}}
+	w := &pageWalk{file: file, pageSize: int64(meta.pageSize), limit: meta.pages}
 	if meta.pages > uint64(size/w.pageSize) {
 		return fmt.Errorf("the file has %d bytes, %d pages are in use", size, meta.pages)
 	}
+	w.seen = make([]uint64, meta.pages/64+1) // a bit a page: there may be a million
 	return w.visit(meta.root, 0)
 }
 
@@ -94,6 +96,7 @@ func (w *pageWalk) visit(id uint64, depth int) error {
 	if err != nil {
 		return err
 	}
+	defer func() { w.spare = append(w.spare, b) }()
 	count := int(binary.LittleEndian.Uint16(b[10:]))
 	if pageHeader+count*pageElement > len(b) {
 		return fmt.Errorf("page %d: %d elements do not fit", id, count)
@@ -119,26 +122,44 @@ func (w *pageWalk) load(id uint64) ([]byte, error) {
 	if id < 2 || id >= w.limit {
 		return nil, fmt.Errorf("page %d: outside of the file", id)
 	}
-	head := make([]byte, pageHeader)
-	if _, err := w.file.ReadAt(head, int64(id)*w.pageSize); err != nil {
-		return nil, fmt.Errorf("page %d: %w", id, err)
-	}
-	le := binary.LittleEndian
-	flags, overflow := le.Uint16(head[8:]), uint64(le.Uint32(head[12:]))
-	if le.Uint64(head) != id || flags != branchPage && flags != leafPage || overflow >= w.limit-id {
-		return nil, fmt.Errorf("page %d: the header is damaged", id)
-	}
-	for n := id; n <= id+overflow; n++ {
-		if w.seen[n] {
-			return nil, fmt.Errorf("page %d: in use twice", n)
-		}
-		w.seen[n] = true
-	}
-	b := make([]byte, int64(overflow+1)*w.pageSize)
+	b := w.buffer(w.pageSize)
 	if _, err := w.file.ReadAt(b, int64(id)*w.pageSize); err != nil {
 		return nil, fmt.Errorf("page %d: %w", id, err)
 	}
-	return b, nil
+	le := binary.LittleEndian
+	flags, overflow := le.Uint16(b[8:]), uint64(le.Uint32(b[12:]))
+	if le.Uint64(b) != id || flags != branchPage && flags != leafPage || overflow >= w.limit-id {
+		return nil, fmt.Errorf("page %d: the header is damaged", id)
+	}
+	for n := id; n <= id+overflow; n++ {
+		bit := uint64(1) << (n % 64)
+		if w.seen[n/64]&bit != 0 {
+			return nil, fmt.Errorf("page %d: in use twice", n)
+		}
+		w.seen[n/64] |= bit
+	}
+	if overflow == 0 {
+		return b, nil
+	}
+	all := w.buffer(int64(overflow+1) * w.pageSize)
+	copy(all, b)
+	w.spare = append(w.spare, b)
+	if _, err := w.file.ReadAt(all[w.pageSize:], int64(id+1)*w.pageSize); err != nil {
+		return nil, fmt.Errorf("page %d: %w", id, err)
+	}
+	return all, nil
+}
+
+// buffer gives a spare buffer or a new one. A walk needs as many as pages are nested.
+func (w *pageWalk) buffer(size int64) []byte {
+	for i := len(w.spare) - 1; i >= 0; i-- {
+		if b := w.spare[i]; int64(cap(b)) >= size {
+			w.spare[i] = w.spare[len(w.spare)-1]
+			w.spare = w.spare[:len(w.spare)-1]
+			return b[:size]
+		}
+	}
+	return make([]byte, size)
 }
 
 var errElement = errors.New("lies outside of its page")
