@@ -88,9 +88,10 @@ func wordDiff(was, is *jobspec.Op) []string {
 	return diff
 }
 
-// whatMatters is a summary without its head: which op it is differs always.
+// whatMatters is a summary without its head: which op it is, and when it may be
+// applied, differs always.
 func whatMatters(op *jobspec.Op) []string {
 	return slices.DeleteFunc(jobspec.Summary(op), func(l string) bool {
-		return strings.HasPrefix(l, "action:") || strings.HasPrefix(l, "signer:")
+		return strings.HasPrefix(l, "action:") || strings.HasPrefix(l, "signer:") || strings.HasPrefix(l, "apply:")
 	})
 }

@@ -161,7 +161,7 @@ func TestAPlanReplacesWhatDiffersAndRemovesOnlyWithPrune(t *testing.T) {
 	if diff := cmp.Diff([]string{"expires", "limits"}, items[1].Changes); diff != "" {
 		t.Error(diff)
 	}
-	if words := strings.Join(items[1].Words, "\n"); !strings.Contains(words, "- ") || !strings.Contains(words, "+ ") || !strings.Contains(words, "3600 s") {
+	if words := strings.Join(items[1].Words, "\n"); !strings.Contains(words, "- ") || !strings.Contains(words, "+ ") || !strings.Contains(words, "3600 s") || strings.Contains(words, "apply:") {
 		t.Error(words)
 	}
 	if f.run("plan", "-f", f.dir, "--dry-run"); !strings.Contains(f.out.String(), "in force and in no file: c") {

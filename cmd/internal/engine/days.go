@@ -137,7 +137,7 @@ func (c *counter) add(cal *calendar.Calendar, until time.Time, jobs int, name jo
 		day.starts += int64(jobs)
 		minute := at.In(c.loc).Hour()*60 + at.In(c.loc).Minute()
 		day.minutes[minute/64] |= 1 << (minute % 64)
-		due.Shift = 0 // a jitter is nothing unusual
+		due.At, due.Shift = due.At.Add(-due.Shift), 0 // a jitter is nothing unusual
 		day.note(name, due.Notes())
 	}
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"strings"
 	"testing"
 	"time"
 
@@ -104,6 +105,7 @@ func TestDaysAreCountedAsNextListsThem(t *testing.T) {
 	b.addAt("c", jobspec.Schedule{Cron: "30 2 * * *", Timezone: "Europe/Berlin"}, 9000*time.Hour)
 	b.addAt("d", jobspec.Schedule{EverySeconds: 7 * 3600, Timezone: "UTC"}, 9000*time.Hour)
 	b.addAt("e", jobspec.Schedule{Cron: "*/15 * * * *", Timezone: "UTC"}, 36*time.Hour)
+	b.addAt("f", jobspec.Schedule{Cron: "10 3 * * *", JitterSeconds: 3600, Timezone: "Europe/Berlin"}, 9000*time.Hour)
 	e := b.open(false)
 	from := b.now
 	until := from.Add(20 * 24 * time.Hour)
@@ -119,7 +121,7 @@ func TestDaysAreCountedAsNextListsThem(t *testing.T) {
 	must(t, err)
 	for _, d := range days {
 		total += d.Count
-		if d.Count != want[d.Date] || d.Jobs < 4 || len(d.Times) != 0 {
+		if d.Count != want[d.Date] || d.Jobs < 4 || len(d.Times) != 0 || strings.Contains(strings.Join(d.Notes, " "), "f:") {
 			t.Errorf("%+v, want %d", d, want[d.Date])
 		}
 	}
