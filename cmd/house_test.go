@@ -107,8 +107,8 @@ func TestFencedLibrariesStayInTheirPackage(t *testing.T) {
 	fences := map[string]string{
 		"mvdan.cc/sh/":                  "jobspec/shell",
 		"github.com/pelletier/go-toml/": "jobspec/jobtoml",
-		"github.com/robfig/cron/":       "scheduler/calendar",
-		"go.etcd.io/bbolt":              "store",
+		"github.com/robfig/cron/":       "scheduler/calendar cmd/sbxbench", // there it is the peer
+		"go.etcd.io/bbolt":              "store store/storefill", // it lays out what store reads, many at a time
 		"github.com/spf13/cobra":        "cmd/internal/cli",
 		"golang.org/x/mod/":             "signing/auditkey",
 		"golang.org/x/term":             "cmd/internal/ui",
@@ -122,7 +122,7 @@ func TestFencedLibrariesStayInTheirPackage(t *testing.T) {
 					continue
 				}
 				used[library] = true
-				if rel != only && rel != only+"/storefill" { // it lays out what store reads, many at a time
+				if !slices.Contains(strings.Fields(only), rel) {
 					t.Errorf("%s imports %s, which only %s may", rel, imp, only)
 				}
 			}

@@ -1,7 +1,8 @@
 // Command sbxbench measures sbxcron side by side with a peer, in one run, as
 // ratios: absolute times of one machine say little about another.
 //
-//	sbxbench [--json] [--pairs N] [--burst N] [--turns N] [launch|large|podman|burst|ontime|instant ...]
+//	sbxbench [--json] [--pairs N] [--burst N] [--turns N] [--jobs N]
+//	         [launch|large|podman|burst|ontime|instant|timetable ...]
 package main
 
 import (
@@ -37,15 +38,17 @@ type size struct {
 	pairs int // interleaved pairs of a launch
 	burst int // jobs that are due at once in burst
 	turns int // so often
+	jobs  int // largest timetable
 }
 
 // suites are the measurements by name.
 var suites = map[string]func(size) ([]Item, error){
 	"launch": launch, "burst": burst, "ontime": ontime, "instant": instant, "large": large, "podman": podman,
+	"timetable": timetable,
 }
 
 // order is that of all suites, for a call that names none.
-var order = []string{"launch", "large", "podman", "burst", "ontime", "instant"}
+var order = []string{"launch", "large", "podman", "burst", "ontime", "instant", "timetable"}
 
 func main() {
 	// A child that opens paths as another account, or that answers opens of a run,
@@ -58,12 +61,13 @@ func main() {
 	pairs := flag.Int("pairs", 300, "interleaved pairs a comparison")
 	burst := flag.Int("burst", 200, "jobs that are due at once in burst")
 	turns := flag.Int("turns", 3, "minutes of burst, each beside a bare loop")
+	jobs := flag.Int("jobs", 1_000_000, "jobs of the largest timetable")
 	flag.Parse()
 	names := flag.Args()
 	if len(names) == 0 {
 		names = order
 	}
-	if err := run(names, size{*pairs, *burst, *turns}, *asJSON); err != nil {
+	if err := run(names, size{*pairs, *burst, *turns, *jobs}, *asJSON); err != nil {
 		fmt.Fprintln(os.Stderr, "sbxbench:", err)
 		os.Exit(1)
 	}
@@ -90,10 +94,10 @@ func run(names []string, of size, asJSON bool) error {
 	}
 	for _, i := range all {
 		if i.Absent != "" {
-			fmt.Printf("%-14s absent: %s\n", i.Name, i.Absent)
+			fmt.Printf("%-18s absent: %s\n", i.Name, i.Absent)
 			continue
 		}
-		fmt.Printf("%-14s ours %.2f %s, %s %.2f %s: ratio %.2f (quartiles %.2f to %.2f, %d pairs)\n",
+		fmt.Printf("%-18s ours %.2f %s, %s %.2f %s: ratio %.2f (quartiles %.2f to %.2f, %d pairs)\n",
 			i.Name, i.Ours, i.Unit, i.PeerName, i.Peer, i.Unit, i.Ratio, i.Lower, i.Upper, i.Pairs)
 	}
 	return nil

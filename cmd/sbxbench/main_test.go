@@ -16,7 +16,7 @@ func TestAComparisonTakesTheMedianOfTheRatiosOfThePairs(t *testing.T) {
 }
 
 func TestAMeasurementThatDoesNotExistIsNamed(t *testing.T) {
-	if err := run([]string{"lanch"}, size{1, 1, 1}, false); err == nil || err.Error() != `no measurement "lanch"` {
+	if err := run([]string{"lanch"}, size{1, 1, 1, 1}, false); err == nil || err.Error() != `no measurement "lanch"` {
 		t.Errorf("got %v", err)
 	}
 }

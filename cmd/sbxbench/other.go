@@ -6,9 +6,10 @@ import "errors"
 
 var errLinux = errors.New("jobs run on linux only")
 
-func launch(size) ([]Item, error)  { return nil, errLinux }
-func burst(size) ([]Item, error)   { return nil, errLinux }
-func ontime(size) ([]Item, error)  { return nil, errLinux }
-func instant(size) ([]Item, error) { return nil, errLinux }
-func large(size) ([]Item, error)   { return nil, errLinux }
-func podman(size) ([]Item, error)  { return nil, errLinux }
+func launch(size) ([]Item, error)    { return nil, errLinux }
+func burst(size) ([]Item, error)     { return nil, errLinux }
+func ontime(size) ([]Item, error)    { return nil, errLinux }
+func instant(size) ([]Item, error)   { return nil, errLinux }
+func large(size) ([]Item, error)     { return nil, errLinux }
+func podman(size) ([]Item, error)    { return nil, errLinux }
+func timetable(size) ([]Item, error) { return nil, errLinux }
