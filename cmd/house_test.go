@@ -108,7 +108,7 @@ func TestFencedLibrariesStayInTheirPackage(t *testing.T) {
 		"mvdan.cc/sh/":                  "jobspec/shell",
 		"github.com/pelletier/go-toml/": "jobspec/jobtoml",
 		"github.com/robfig/cron/":       "scheduler/calendar cmd/sbxbench", // there it is the peer
-		"go.etcd.io/bbolt":              "store store/storefill", // it lays out what store reads, many at a time
+		"go.etcd.io/bbolt":              "store store/storefill",           // it lays out what store reads, many at a time
 		"github.com/spf13/cobra":        "cmd/internal/cli",
 		"golang.org/x/mod/":             "signing/auditkey",
 		"golang.org/x/term":             "cmd/internal/ui",

@@ -32,7 +32,7 @@ func newOurLoop(texts []string, busy int) (*ourLoop, error) {
 		quit: make(chan struct{}), over: make(chan struct{})}
 	now := time.Now()
 	for i := range busy * 60 { // a minute is the shortest interval: so many are due each second
-		e := entryOf(len(texts)+i, "", now.Add(time.Duration(i%60)*time.Second))
+		e := entryOf(len(texts)+i, "", now.Add(time.Duration(i%60-60)*time.Second))
 		e.Schedule = jobspec.Schedule{EverySeconds: 60, Timezone: "UTC"}
 		if err := l.table.Set(e, now); err != nil {
 			return nil, err
