@@ -147,13 +147,13 @@ func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) erro
 		return r.setupError(err)
 	}
 	if r.init, err = unix.PidfdOpen(initPID, 0); err != nil {
-		return fmt.Errorf("hold the sandbox's init: %w", err)
+		return r.early(table, fmt.Errorf("hold the sandbox's init: %w", err))
 	}
 	if r.initGone, err = goneOf(initPID); err != nil {
-		return fmt.Errorf("hold the sandbox's init: %w", err)
+		return r.early(table, fmt.Errorf("hold the sandbox's init: %w", err))
 	}
 	if ended(r.init, 0) { // then the number may be another's by the second look
-		return r.setupError(errors.New("the sandbox's init ended"))
+		return r.early(table, errors.New("the sandbox's init ended"))
 	}
 	defer r.killAtEnd(ctx)() // not before: see killEarly
 	if err := r.expect(initPID); err != nil {
@@ -180,6 +180,27 @@ func (r *run) arm(ctx context.Context, table *stub.Table, guards []guarded) erro
 		return refusal(jobspec.CodeSbxResource, "limits.cpus", "%v", err)
 	}
 	return errors.Join(ctx.Err(), r.pipes.status.SetReadDeadline(time.Time{}), r.pipes.json.SetReadDeadline(time.Time{}))
+}
+
+// early is why a sandbox was over before it could be held: the row that its stub
+// could not do, where it said so.
+func (r *run) early(table *stub.Table, cause error) error {
+	if err := r.pipes.status.SetReadDeadline(time.Now().Add(wordTime)); err != nil {
+		return err
+	}
+	for {
+		msg, err := r.readMessage()
+		if err != nil {
+			return r.setupError(cause)
+		}
+		if stub.IsListener(msg) {
+			continue
+		}
+		if ready, report, err := stub.ParseMessage(msg); err == nil && !ready {
+			return rowRefusal(table, report)
+		}
+		return r.setupError(cause)
+	}
 }
 
 // wordTime is how long the stub's word may take when the supervisor has seen it, or

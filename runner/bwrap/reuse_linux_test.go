@@ -53,7 +53,12 @@ func TestASupervisorKeepsNothingOfARun(t *testing.T) {
 			t.Errorf("run %d ended as %s, %v, with %q, want %q; output %q", i, end.Outcome, end.Reasons, got, want, text)
 		}
 		pids = append(pids, supervisors(t)...)
-		if open := filesOf(t, supervisors(t)[0]); len(open) > 0 {
+		// It closes them behind its last word, and before it reads the next order.
+		open := filesOf(t, supervisors(t)[0])
+		for limit := time.Now().Add(10 * time.Second); len(open) > 0 && time.Now().Before(limit); open = filesOf(t, supervisors(t)[0]) {
+			time.Sleep(time.Millisecond)
+		}
+		if len(open) > 0 {
 			t.Errorf("after run %d the supervisor has %q", i, open)
 		}
 	}

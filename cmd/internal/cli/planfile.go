@@ -76,7 +76,8 @@ func readSignatures(file string, ops [][]byte) ([]api.Submission, error) {
 	}
 	blocks := cutArmor(text)
 	if len(blocks) != len(ops) {
-		return nil, fileError(fmt.Errorf("read %q: %d signature(s) for %d op(s)", file, len(blocks), len(ops)), "sign the plan again: sbxcron sign writes one for each op")
+		return nil, ownError(jobspec.CodeSigInvalid, jobspec.ClassSignature, "sign the plan again: sbxcron sign writes one for each op",
+			"read %q: %d signature(s) for %d op(s)", file, len(blocks), len(ops))
 	}
 	var all []api.Submission
 	for i, block := range blocks {

@@ -175,7 +175,10 @@ func TestOpsDuringARunLeaveItAlone(t *testing.T) {
 		if op[0] == "enable" {
 			continue
 		}
-		h.put(filepath.Join(dir, "go"), "", 0o644)
+		h.put(filepath.Join(dir, "soon"), "", 0o644)
+		if err := os.Rename(filepath.Join(dir, "soon"), filepath.Join(dir, "go")); err != nil { // whole at once: the job removes it
+			t.Fatal(err)
+		}
 		h.await("job", is("succeeded"))
 		if op[0] != "replace" { // out of force: nothing is due
 			clock.strike(at)
