@@ -3,6 +3,7 @@ package bwrap
 import (
 	"bufio"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +16,7 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/cgroup"
 	"golang.org/x/sys/unix"
 )
 
@@ -101,6 +103,7 @@ func TestADeadServiceLeavesNothingAndItsSuccessorCleansUp(t *testing.T) {
 			t.Fatal("the job never ran")
 		}
 	}
+	keepLeftovers(t, cgroup.Folder(dir))
 	if err := cmd.Process.Kill(); err != nil {
 		t.Fatal(err)
 	}
@@ -121,6 +124,26 @@ func TestADeadServiceLeavesNothingAndItsSuccessorCleansUp(t *testing.T) {
 	}
 	if end := waitEnd(t, second(begin(t, b, "exit 0"))); end.Outcome != record.OutcomeSucceeded {
 		t.Errorf("the successor's run ended as %+v", end)
+	}
+}
+
+// keepLeftovers shares the lock of a service's groups, so that no other service that
+// begins just now removes them for dead before their successor does.
+func keepLeftovers(t *testing.T, folder string) {
+	t.Helper()
+	err := filepath.WalkDir("/sys/fs/cgroup", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.IsDir() || e.Name() != folder {
+			return nil // groups come and go
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		t.Cleanup(func() { f.Close() })
+		return unix.Flock(int(f.Fd()), unix.LOCK_SH|unix.LOCK_NB)
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 }
 

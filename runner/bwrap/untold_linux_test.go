@@ -1,7 +1,12 @@
 package bwrap
 
 import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -22,6 +27,9 @@ func TestARunThatWasMaybeNotToldWholeIsNoSuccess(t *testing.T) {
 				t.Fatalf("supervisors %v", all)
 			}
 			must(t, unix.Kill(all[0], signal))
+			if signal == unix.SIGSTOP {
+				awaitStopped(t, all[0])
+			}
 			end := waitEnd(t, proc)
 			if end.Outcome != record.OutcomeKilled || len(end.Reasons) != 1 || end.Reasons[0].Code != jobspec.CodeSbxProxyFailed || end.Reasons[0].Target != supervisor {
 				t.Errorf("ended as %+v", end)
@@ -30,5 +38,27 @@ func TestARunThatWasMaybeNotToldWholeIsNoSuccess(t *testing.T) {
 				t.Errorf("supervisors %v are left", left)
 			}
 		})
+	}
+}
+
+// awaitStopped waits until each thread of a process stands: one takes the signal,
+// and the others go on until it has.
+func awaitStopped(t *testing.T, pid int) {
+	t.Helper()
+	for limit := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
+		threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", pid))
+		must(t, err)
+		standing := 0
+		for _, file := range threads {
+			if text, err := os.ReadFile(file); err == nil && strings.Contains(string(text), "State:\tT") {
+				standing++
+			}
+		}
+		if standing > 0 && standing == len(threads) {
+			return
+		}
+		if time.Now().After(limit) {
+			t.Fatalf("%d of %d threads stand", standing, len(threads))
+		}
 	}
 }
