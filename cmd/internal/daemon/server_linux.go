@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
@@ -198,43 +197,6 @@ func (s *server) explained(ctx context.Context, uid int, name jobspec.Name) (any
 	}
 	defer leave()
 	return s.svc.Explain(ctx, name)
-}
-
-func (s *server) next(r *http.Request, _ int) (any, error) {
-	q := r.URL.Query()
-	from, until, err := span(q)
-	if err != nil {
-		return nil, err
-	}
-	count, err := intParam(q.Get("count"))
-	if err != nil {
-		return nil, err
-	}
-	return s.svc.Next(r.Context(), api.NextQuery{Job: jobspec.Name(q.Get("job")), Expr: q.Get("expr"),
-		Timezone: q.Get("timezone"), From: from, Until: until, Count: int(count)})
-}
-
-// days waits for its turn, as explain does: it may count for a second.
-func (s *server) days(r *http.Request, uid int) (any, error) {
-	q := r.URL.Query()
-	from, until, err := span(q)
-	if err != nil {
-		return nil, err
-	}
-	leave, err := s.turns.take(r.Context(), uid)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
-	return s.svc.Days(r.Context(), api.DaysQuery{Job: jobspec.Name(q.Get("job")), Timezone: q.Get("timezone"), From: from, Until: until})
-}
-
-func span(q url.Values) (from, until time.Time, err error) {
-	if from, err = timeParam(q.Get("from")); err != nil {
-		return from, until, err
-	}
-	until, err = timeParam(q.Get("until"))
-	return from, until, err
 }
 
 func (s *server) history(r *http.Request, uid int) (any, error) {
