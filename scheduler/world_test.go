@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -195,10 +196,23 @@ func (w *world) rows() []string {
 // want compares the ledger with the lines.
 func (w *world) want(lines ...string) {
 	w.t.Helper()
-	got := strings.Join(w.rows(), "\n")
-	if want := strings.Join(lines, "\n"); got != want {
-		w.t.Errorf("ledger:\n%s\nwant:\n%s", got, want)
+	rows := w.rows()
+	if !slices.Equal(byJob(rows), byJob(lines)) || !slices.Equal(beginnings(rows), beginnings(lines)) {
+		w.t.Errorf("ledger:\n%s\nwant:\n%s", strings.Join(rows, "\n"), strings.Join(lines, "\n"))
 	}
+}
+
+// byJob puts the rows of each job together, in their order.
+func byJob(rows []string) []string {
+	return slices.SortedStableFunc(slices.Values(rows), func(a, b string) int {
+		return strings.Compare(strings.Fields(a)[1], strings.Fields(b)[1])
+	})
+}
+
+// beginnings leaves out how runs ended: a run gives its seat back before its end
+// is on record, so where that row stands among those of other jobs is chance.
+func beginnings(rows []string) []string {
+	return slices.DeleteFunc(slices.Clone(rows), func(row string) bool { return strings.HasPrefix(row, "finished ") })
 }
 
 // covered checks that each slot of an entry up to a time has exactly one final
