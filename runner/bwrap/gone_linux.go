@@ -1,11 +1,13 @@
 package bwrap
 
 import (
-	"errors"
 	"fmt"
 	"os"
+	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sbxcron/sbxcron/runner/internal/ready"
 )
 
 // gone waits for the end of processes by the poller of the runtime: waitid and poll
@@ -44,16 +46,15 @@ func (g *gone) wait() {
 		err = conn.Read(func(fd uintptr) bool { return ended(int(fd), 0) })
 	}
 	if err != nil { // the poller of this kernel does not take it
-		for !ended(int(g.file.Fd()), -1) {
-		}
+		ended(int(g.file.Fd()), -1)
 	}
 }
 
-// ended asks whether a process has ended, or waits for it.
-func ended(pidfd, wait int) bool {
-	fds := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
-	n, err := unix.Poll(fds, wait)
-	return n == 1 || err != nil && !errors.Is(err, unix.EINTR)
+// ended asks whether a process has ended; with a negative wait it waits for that.
+// A descriptor that cannot be asked counts as ended.
+func ended(pidfd int, wait time.Duration) bool {
+	said, err := ready.Within(pidfd, unix.POLLIN, wait)
+	return said != 0 || err != nil
 }
 
 func (g *gone) close() {

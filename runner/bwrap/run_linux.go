@@ -168,7 +168,8 @@ func (r *run) awaitInit() {
 		r.initGone.wait()
 		return
 	}
-	for r.init >= 0 && !ended(r.init, -1) {
+	if r.init >= 0 {
+		ended(r.init, -1)
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/runner/internal/ready"
 	"golang.org/x/sys/unix"
 )
 
@@ -59,7 +60,7 @@ func (r *run) kill() {
 	}
 	if r.payload >= 0 {
 		r.signal(r.payload, unix.SIGKILL)
-		unix.Poll([]unix.PollFd{{Fd: int32(r.payload), Events: unix.POLLIN}}, int(payloadTime.Milliseconds()))
+		ready.Within(r.payload, unix.POLLIN, payloadTime)
 	}
 	if r.init >= 0 {
 		r.signal(r.init, unix.SIGKILL)

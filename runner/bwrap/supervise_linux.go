@@ -12,6 +12,7 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/internal/ready"
 	"github.com/sbxcron/sbxcron/runner/supervise"
 )
 
@@ -94,8 +95,8 @@ func superviseConfig(p *runner.Blueprint) supervise.Config {
 
 // initIsGone reports whether the sandbox was ended, by the service for one.
 func (r *run) initIsGone() bool {
-	n, err := unix.Poll([]unix.PollFd{{Fd: int32(r.init), Events: unix.POLLIN}}, 0)
-	return err == nil && n == 1
+	said, err := ready.Now(r.init, unix.POLLIN)
+	return err == nil && said != 0
 }
 
 // note notes what the supervisor refused, and ends the run where the rules say so.

@@ -5,6 +5,8 @@ import (
 	"os"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sbxcron/sbxcron/runner/internal/ready"
 )
 
 // mountList is /proc/self/mountinfo, which is read anew only when the kernel says
@@ -44,7 +46,6 @@ func (l *mountList) now() ([]byte, error) {
 
 // changed reports whether there may be another list by now.
 func (l *mountList) changed() bool {
-	fds := []unix.PollFd{{Fd: int32(l.file.Fd()), Events: unix.POLLPRI}}
-	n, err := unix.Poll(fds, 0)
-	return err != nil || n != 0
+	said, err := ready.Now(int(l.file.Fd()), unix.POLLPRI)
+	return err != nil || said != 0
 }

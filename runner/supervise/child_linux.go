@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbxcron/sbxcron/runner/internal/child"
+	"github.com/sbxcron/sbxcron/runner/internal/ready"
 )
 
 // Bounds of the child. What it may open and hold is bounded for good by the most
@@ -143,7 +144,7 @@ func findStub(init, initFD int) (pid, pidfd int, err error) {
 	if pidfd, err = unix.PidfdOpen(pid, 0); err != nil {
 		return 0, -1, fmt.Errorf("hold the stub: %w", err)
 	}
-	if n, err := unix.Poll([]unix.PollFd{{Fd: int32(initFD), Events: unix.POLLIN}}, 0); err != nil || n != 0 {
+	if over, err := ready.Now(initFD, unix.POLLIN); err != nil || over != 0 {
 		unix.Close(pidfd)
 		return 0, -1, fmt.Errorf("the sandbox's init ended (%v)", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sbxcron/sbxcron/runner/internal/ready"
 )
 
 // notification is struct seccomp_notif: a call that waits.
@@ -97,9 +99,8 @@ func (s *server) receive(n *notification) unix.Errno {
 
 // deserted reports whether no process with the filter is left.
 func (s *server) deserted() bool {
-	fds := []unix.PollFd{{Fd: int32(s.listener)}}
-	n, err := unix.Poll(fds, 0)
-	return err == nil && n == 1 && fds[0].Revents&unix.POLLHUP != 0
+	said, err := ready.Now(s.listener, 0)
+	return err == nil && said&unix.POLLHUP != 0
 }
 
 // answer lets a call go on, refuses it or gives it a file. A caller that is gone

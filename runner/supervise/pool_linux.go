@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/sbxcron/sbxcron/runner"
+	"github.com/sbxcron/sbxcron/runner/internal/ready"
 	"github.com/sbxcron/sbxcron/runner/throwaway"
 )
 
@@ -156,9 +157,8 @@ func (h *Helper) alive() bool {
 	}
 	alive := false
 	err = raw.Control(func(fd uintptr) {
-		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		n, err := unix.Poll(fds, 0)
-		alive = err == nil && n == 0 // an idle one says nothing
+		said, err := ready.Now(int(fd), unix.POLLIN)
+		alive = err == nil && said == 0 // an idle one says nothing
 	})
 	return err == nil && alive
 }

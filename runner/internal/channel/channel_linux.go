@@ -10,6 +10,8 @@ import (
 	"sync"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/sbxcron/sbxcron/runner/internal/ready"
 )
 
 // Folder is where the pipes of runs lie until their sandboxes stand. It may be
@@ -141,9 +143,8 @@ func (c *Channel) Close() {
 
 // Waiting reports whether the pipe holds anything.
 func (c *Channel) Waiting() bool {
-	fds := []unix.PollFd{{Fd: int32(c.pipe.Fd()), Events: unix.POLLIN}}
-	n, err := unix.Poll(fds, 0)
-	return err == nil && n > 0
+	said, err := ready.Now(int(c.pipe.Fd()), unix.POLLIN)
+	return err == nil && said != 0
 }
 
 // AwaitFirst waits until the pipe holds something or is past its deadline, and
@@ -154,9 +155,8 @@ func (c *Channel) AwaitFirst() bool {
 		return false
 	}
 	err = conn.Read(func(fd uintptr) bool {
-		fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-		n, err := unix.Poll(fds, 0)
-		return err == nil && n > 0
+		said, err := ready.Now(int(fd), unix.POLLIN)
+		return err == nil && said != 0
 	})
 	return err == nil
 }
