@@ -49,6 +49,16 @@ const (
 	CodeInitIncomplete    Code = "init_incomplete"
 )
 
+// Codes: ledger and its checkpoints.
+const (
+	CodeLedgerTampered     Code = "ledger_tampered"
+	CodeLedgerTruncated    Code = "ledger_truncated"
+	CodeCheckpointInvalid  Code = "checkpoint_invalid"
+	CodeCheckpointRollback Code = "checkpoint_rollback"
+	CodeCheckpointFork     Code = "checkpoint_fork"
+	CodeAuditKeyLost       Code = "audit_key_lost"
+)
+
 // Codes: structure.
 const (
 	CodeSpecMalformed         Code = "spec_malformed"

@@ -216,6 +216,13 @@ var codeFacts = map[Code]codeFact{
 	CodeLimitConnections:   {ClassDenied, "let the job connect less often, or raise limits.connections"},
 	CodeLimitNetBytes:      {ClassDenied, "let the job transfer less, or raise limits.bytes"},
 
+	CodeLedgerTampered:     {ClassTampered, "keep the files and find out who changed them; put STATE/ledger back from the newest backup"},
+	CodeLedgerTruncated:    {ClassTampered, "keep the files and find out who removed lines; put STATE/ledger back from the newest backup"},
+	CodeCheckpointInvalid:  {ClassTampered, "keep the files and find out who changed them; put STATE/ledger back from the newest backup"},
+	CodeCheckpointRollback: {ClassTampered, "an older state was put back: put the newest one back, or ask who restored it before you remove what was remembered"},
+	CodeCheckpointFork:     {ClassTampered, "keep both checkpoints: together they prove that this host has told two stories"},
+	CodeAuditKeyLost:       {ClassTampered, "put CONF/audit_key back from the newest backup; the ledger goes on with no other key"},
+
 	CodeAuditUnavailable:  {ClassUnavailable, "free disk space or repair STATE/ledger; no record, no run"},
 	CodeNoticeConfig:      {ClassConfig, "repair notify.toml; sbxcron notify check tells every fault"},
 	CodeNoticeUndelivered: {ClassUnavailable, "sbxcron notify test NAME says what the channel's server answers"},
