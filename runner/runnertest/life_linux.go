@@ -196,11 +196,15 @@ func discard(l *Lab) error {
 }
 
 func resources(l *Lab) error {
+	service := make([]byte, 64<<20) // what the service holds is not the job's
+	for i := 0; i < len(service); i += 4096 {
+		service[i] = 1
+	}
 	r, err := l.run(shell("i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done"))
 	if err != nil {
 		return err
 	}
-	if u := r.End.Resources; u.CPUMillis < 50 || u.MaxRSSBytes < 256<<10 {
+	if u := r.End.Resources; u.CPUMillis < 50 || u.MaxRSSBytes < 256<<10 || u.MaxRSSBytes >= int64(len(service)) {
 		return fmt.Errorf("resources are %+v", u)
 	}
 	return nil

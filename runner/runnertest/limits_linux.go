@@ -85,7 +85,7 @@ func memoryHog(l *Lab) error {
 
 // memoryHerd stays below what each process may have.
 func memoryHerd(l *Lab) error {
-	j := shell("for i in 1 2 3 4 5 6 7 8; do (x=$(head -c 10000000 /dev/zero | tr '\\0' x); sleep 1) & done; wait")
+	j := shell("for i in 1 2 3 4 5 6 7 8; do (x=$(head -c 10000000 /dev/zero | tr '\\0' x); sleep 5) & done; wait")
 	j.limits = func(x *jobspec.Limits) { x.MemoryBytes = 48 << 20 }
 	r, err := l.beside(j)
 	if err != nil || !held(r.Facts) {
