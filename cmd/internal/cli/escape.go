@@ -18,6 +18,7 @@ import (
 // escaped is one attempt in one tier, as doctor --escape --json prints it.
 type escaped struct {
 	Tier    string         `json:"tier"`
+	Net     string         `json:"net"`
 	ID      string         `json:"id"`
 	Attempt string         `json:"attempt"`
 	Layers  []escape.Layer `json:"layers"`
@@ -37,24 +38,29 @@ func (a *App) escapes(ctx context.Context, runAs string) error {
 	}
 	var rows []escaped
 	bad := 0
-	for _, tier := range []jobspec.Tier{jobspec.Scratch, jobspec.ReadOnly, jobspec.Workspace} {
-		e := &expedition{app: a, program: program, tier: tier}
-		if tier == jobspec.Workspace { // the others run as an account that nobody has
+	for _, e := range []expedition{
+		{tier: jobspec.Scratch, net: jobspec.NetNone},
+		{tier: jobspec.ReadOnly, net: jobspec.NetNone},
+		{tier: jobspec.Workspace, net: jobspec.NetNone},
+		{tier: jobspec.Workspace, net: jobspec.NetProxy},
+	} {
+		e.app, e.program = a, program
+		if e.tier == jobspec.Workspace { // the others run as an account that nobody has
 			e.runAs = runAs
 		}
 		r, err := e.all(ctx)
 		if err != nil {
-			return fmt.Errorf("tier %s: %w", tier, err)
+			return fmt.Errorf("tier %s, net %s: %w", e.tier, e.net, err)
 		}
 		bad += len(r.Changes)
 		for _, change := range r.Changes {
-			a.note("tier %s: a change outside of the sandbox: %s", tier, change)
+			a.note("tier %s, net %s: a change outside of the sandbox: %s", e.tier, e.net, change)
 		}
 		for _, row := range r.Rows {
 			if row.Verdict != escape.Stopped && row.Verdict != escape.Odd || row.Event == "missing" {
 				bad++
 			}
-			rows = append(rows, escaped{Tier: tier.String(), ID: row.Attempt.ID, Attempt: row.What, Layers: row.Layers, Verdict: row.Verdict, Said: row.Said, Event: row.Event})
+			rows = append(rows, escaped{Tier: e.tier.String(), Net: e.net.String(), ID: row.Attempt.ID, Attempt: row.What, Layers: row.Layers, Verdict: row.Verdict, Said: row.Said, Event: row.Event})
 		}
 	}
 	if err := a.printEscapes(rows, bad); err != nil {
@@ -70,13 +76,13 @@ func (a *App) printEscapes(rows []escaped, bad int) error {
 	if a.flags.json {
 		return a.items("escape", rows)
 	}
-	t := a.UI.Table("TIER", "ID", "ATTEMPT", "LAYERS", "RESULT", "SAID", "EVENT")
+	t := a.UI.Table("TIER", "NET", "ID", "ATTEMPT", "LAYERS", "RESULT", "SAID", "EVENT")
 	for _, r := range rows {
 		var layers []string
 		for _, l := range r.Layers {
 			layers = append(layers, string(l))
 		}
-		t.Row(r.Tier, r.ID, r.Attempt, strings.Join(layers, " "), string(r.Verdict), r.Said, r.Event)
+		t.Row(r.Tier, r.Net, r.ID, r.Attempt, strings.Join(layers, " "), string(r.Verdict), r.Said, r.Event)
 	}
 	if _, err := t.WriteTo(a.UI.Out); err != nil {
 		return err
@@ -85,11 +91,12 @@ func (a *App) printEscapes(rows []escaped, bad int) error {
 	return nil
 }
 
-// expedition makes all attempts of one tier.
+// expedition makes all attempts of one tier and net.
 type expedition struct {
 	app     *App
 	program string
 	tier    jobspec.Tier
+	net     jobspec.Net
 	runAs   string
 	stage   *escape.Stage
 }
@@ -98,7 +105,7 @@ type expedition struct {
 // process: as root it gives up the rights that a stage needs.
 func (e *expedition) all(ctx context.Context) (report escape.Report, err error) {
 	o := escape.StageOptions{Program: e.program}
-	where := escape.Where{Tier: e.tier, Net: jobspec.NetNone, Arch: runtime.GOARCH}
+	where := escape.Where{Tier: e.tier, Net: e.net, Arch: runtime.GOARCH}
 	if o.UID, o.GID, where.System, err = e.app.Ports.Account(e.runAs); err != nil {
 		return report, err
 	}
@@ -167,6 +174,9 @@ func (e *expedition) job(o escape.Order, system bool) ([]byte, error) {
 	}
 	if system && e.runAs != "" {
 		d.RunAs = e.runAs
+	}
+	if d.Net = e.net; d.Net == jobspec.NetProxy {
+		d.NetAllow = []string{"example.org:443"} // which nobody asks for
 	}
 	// Small, so that reaching them takes no time.
 	d.Limits = jobspec.Limits{FileSizeBytes: 1 << 20, TmpBytes: 2 << 20, OutputBytes: 256 << 10, PIDs: 100, TimeoutSeconds: 60}

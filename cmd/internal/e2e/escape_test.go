@@ -33,20 +33,23 @@ func TestDoctorTriesToGetOut(t *testing.T) {
 		t.Errorf("exit %d\n%s", r.code, r.err)
 	}
 	var doc struct {
-		Items []struct{ Tier, ID, Verdict, Said, Event string }
+		Items []struct{ Tier, Net, ID, Verdict, Said, Event string }
 	}
 	h.decode(r.out, &doc)
 	made := map[string][]string{}
 	for _, row := range doc.Items {
-		made[row.Tier] = append(made[row.Tier], row.ID)
+		made[row.Tier+row.Net] = append(made[row.Tier+row.Net], row.ID)
 		if row.Verdict != "stopped" || row.Event == "missing" {
 			t.Errorf("%+v", row)
 		}
 	}
-	for _, tier := range []jobspec.Tier{jobspec.Scratch, jobspec.ReadOnly, jobspec.Workspace} {
-		for _, a := range escape.Select(escape.Where{Tier: tier, Net: jobspec.NetNone, Arch: runtime.GOARCH, System: os.Getuid() == 0}) {
-			if !slices.Contains(made[tier.String()], a.ID) {
-				t.Errorf("tier %s: %s was not made", tier, a.ID)
+	places := []escape.Where{{Tier: jobspec.Scratch, Net: jobspec.NetNone}, {Tier: jobspec.ReadOnly, Net: jobspec.NetNone},
+		{Tier: jobspec.Workspace, Net: jobspec.NetNone}, {Tier: jobspec.Workspace, Net: jobspec.NetProxy}}
+	for _, w := range places {
+		w.Arch, w.System = runtime.GOARCH, os.Getuid() == 0
+		for _, a := range escape.Select(w) {
+			if !slices.Contains(made[w.Tier.String()+w.Net.String()], a.ID) {
+				t.Errorf("tier %s, net %s: %s was not made", w.Tier, w.Net, a.ID)
 			}
 		}
 	}
