@@ -44,7 +44,8 @@ func (c *crowd) Accept() (net.Conn, error) {
 			_ = conn.Close() // nothing was said yet
 			continue
 		}
-		return &guest{UnixConn: local, uid: uid, leave: sync.OnceFunc(func() { c.leave(uid) })}, nil
+		beside, err := socket.PeerIsBeside(conn)
+		return &guest{UnixConn: local, uid: uid, beside: beside && err == nil, leave: sync.OnceFunc(func() { c.leave(uid) })}, nil
 	}
 }
 
@@ -74,11 +75,13 @@ func (c *crowd) leave(uid int) {
 	}
 }
 
-// guest is a connection with the uid that the kernel noted for its peer.
+// guest is a connection with what the kernel noted of its peer: its uid, and
+// whether it lives in the service's own pid namespace.
 type guest struct {
 	*net.UnixConn
-	uid   int
-	leave func()
+	uid    int
+	beside bool
+	leave  func()
 }
 
 // Close gives the place back.

@@ -34,7 +34,7 @@ func ask(t *testing.T, s *server, uid int, path, body string) jobspec.Code {
 	t.Helper()
 	r := httptest.NewRequest(http.MethodPost, path, strings.NewReader(body))
 	w := httptest.NewRecorder()
-	s.routes().ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), peerKey{}, uid)))
+	s.routes().ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), peerKey{}, &guest{uid: uid, beside: true})))
 	var e api.Error
 	if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil {
 		t.Fatal(err)

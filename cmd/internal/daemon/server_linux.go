@@ -44,7 +44,7 @@ func newHTTP(s *server) *http.Server {
 			if !ok {
 				return ctx // no uid: every route refuses
 			}
-			return context.WithValue(ctx, peerKey{}, g.uid)
+			return context.WithValue(ctx, peerKey{}, g)
 		},
 	}
 	h.SetKeepAlivesEnabled(false)
@@ -106,11 +106,14 @@ func bodyLimit(r *http.Request) int64 {
 }
 
 func peerOf(r *http.Request) (int, error) {
-	uid, ok := r.Context().Value(peerKey{}).(int)
+	g, ok := r.Context().Value(peerKey{}).(*guest)
 	if !ok {
 		return 0, api.New(jobspec.CodeRoleInsufficient, "the kernel does not say who is at the other end")
 	}
-	return uid, nil
+	if !g.beside {
+		return 0, api.New(jobspec.CodeRoleInsufficient, "the caller is in another pid namespace than the service, as jobs are; ask from outside of it")
+	}
+	return g.uid, nil
 }
 
 func writeError(w http.ResponseWriter, err error) {
