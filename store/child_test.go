@@ -82,15 +82,22 @@ func child(t *testing.T, d store.Dirs, task string, args ...string) *exec.Cmd {
 // ends the test.
 func killed(t *testing.T, cmd *exec.Cmd) bool {
 	t.Helper()
+	_, dead := killedWith(t, cmd)
+	return dead
+}
+
+// killedWith is killed, with what the child has said before.
+func killedWith(t *testing.T, cmd *exec.Cmd) (said string, dead bool) {
+	t.Helper()
 	out, err := cmd.CombinedOutput()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) && exit.Sys().(syscall.WaitStatus).Signal() == syscall.SIGKILL {
-		return true
+		return string(out), true
 	}
 	if err != nil {
 		t.Fatalf("child: %v\n%s", err, out)
 	}
-	return false
+	return string(out), false
 }
 
 // runChild is the child's main.
@@ -126,6 +133,8 @@ func runChild(args []string) int {
 		err = childCommits(d, lock)
 	case "append":
 		err = childAppend(d, lock, disk)
+	case "log":
+		err = childLog(d, lock, disk)
 	}
 	return report(err)
 }

@@ -81,12 +81,16 @@ func (d Dirs) Policy() string         { return filepath.Join(d.Conf, "policy.tom
 func (d Dirs) Host() string           { return filepath.Join(d.Conf, "host") }
 func (d Dirs) Pin() string            { return filepath.Join(d.Conf, "pin") }
 func (d Dirs) AuditKey() string       { return filepath.Join(d.Conf, "audit_key") }
+func (d Dirs) Checkpoint() string     { return filepath.Join(d.Conf, "checkpoint") }
 
 // Files and folders in STATE.
 func (d Dirs) ChainDB() string   { return filepath.Join(d.State, "chain.db") }
 func (d Dirs) RunsDB() string    { return filepath.Join(d.State, "runs.db") }
 func (d Dirs) Lock() string      { return filepath.Join(d.State, "lock") }
 func (d Dirs) LedgerDir() string { return filepath.Join(d.State, "ledger") }
+func (d Dirs) Epochs() string    { return filepath.Join(d.LedgerDir(), "epochs") }
+func (d Dirs) Receipts() string  { return filepath.Join(d.LedgerDir(), "receipts") }
+func (d Dirs) Tree() string      { return filepath.Join(d.LedgerDir(), "tree") }
 func (d Dirs) OutputDir() string { return filepath.Join(d.State, "output") }
 func (d Dirs) TrustDir() string  { return filepath.Join(d.State, "trust") }
 

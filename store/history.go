@@ -3,8 +3,6 @@ package store
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"sync"
 
 	"github.com/sbxcron/sbxcron/jobspec/record"
@@ -89,37 +87,14 @@ func (h *History) Scan(from int64, fn func(Leaf) error) error {
 }
 
 func (h *History) scanSegment(s segment, from int64, fn func(Leaf) error) error {
-	f, err := openSegment(h.dirs, s.month, os.O_RDONLY)
-	if err != nil {
-		return fmt.Errorf("ledger: %w", err)
-	}
-	defer f.Close()
-	at := s
-	at.count = max(from-s.first, 0) / markEvery * markEvery // lines before the place we read from
-	offset := s.marks[at.count/markEvery]
-	if _, err := f.Seek(offset, io.SeekStart); err != nil {
-		return fmt.Errorf("ledger: %w", err)
-	}
-	lines := newLines(f, s.size-offset)
-	for ; at.count < s.count; at.count++ {
-		line, err := lines.next()
-		if err == io.EOF {
-			err = errors.New("the file became shorter")
-		}
-		if err != nil {
-			return at.damage(h.dirs, err)
-		}
-		if s.first+at.count < from {
-			continue
-		}
+	return h.readSegment(s, from, func(index int64, line []byte) error {
 		kept := append([]byte(nil), line...)
 		leaf, err := record.Decode(kept)
 		if err != nil {
+			at := s
+			at.count = index - s.first
 			return at.damage(h.dirs, err)
 		}
-		if err := fn(Leaf{Index: s.first + at.count, Line: kept, Leaf: leaf}); err != nil {
-			return err
-		}
-	}
-	return nil
+		return fn(Leaf{Index: index, Line: kept, Leaf: leaf})
+	})
 }

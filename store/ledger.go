@@ -8,6 +8,7 @@ import (
 
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
+	"github.com/sbxcron/sbxcron/store/merkle"
 )
 
 // Ledger is the history that may be appended to, by the holder of the lock.
@@ -19,6 +20,8 @@ type Ledger struct {
 	cut    int64
 
 	waiting lineup
+	hashed  bool          // a Log wants the hashes of what is appended
+	fresh   []merkle.Hash // those that it has not taken yet
 }
 
 // OpenLedger opens the ledger for appending. A last line without its end was
@@ -84,7 +87,7 @@ func (l *Ledger) Append(leaves ...*record.Leaf) (first int64, err error) {
 		return 0, errors.New("append to ledger: no leaf")
 	}
 	mine := &entry{turn: make(chan struct{}), done: make(chan struct{}), stated: record.ParseStamp(leaves[0].Time)}
-	if mine.batch, mine.lengths, err = encodeLeaves(leaves); err != nil {
+	if err = mine.encode(leaves); err != nil {
 		return 0, fmt.Errorf("append to ledger: %w", err)
 	}
 	l.waiting.join(mine)
@@ -127,25 +130,30 @@ func (l *Ledger) appendLocked(all []*entry) {
 			for _, n := range e.lengths {
 				s.grow(n)
 			}
+			if l.hashed {
+				l.fresh = append(l.fresh, e.hashes...)
+			}
 		}
 		close(e.done)
 	}
 }
 
-// encodeLeaves returns the lines of a batch and the length of each.
-func encodeLeaves(leaves []*record.Leaf) (batch []byte, lengths []int64, err error) {
+// encode makes the lines of a batch. They are hashed as they are in memory: a root
+// speaks of what was appended, not of what somebody has made of it since.
+func (e *entry) encode(leaves []*record.Leaf) error {
 	for _, leaf := range leaves {
 		if record.ParseStamp(leaf.Time).IsZero() {
-			return nil, nil, fmt.Errorf("leaf of kind %q has no time: %q", leaf.Kind, leaf.Time)
+			return fmt.Errorf("leaf of kind %q has no time: %q", leaf.Kind, leaf.Time)
 		}
 		line, err := leaf.Encode()
 		if err != nil {
-			return nil, nil, err
+			return err
 		}
-		batch = append(append(batch, line...), '\n')
-		lengths = append(lengths, int64(len(line))+1)
+		e.batch = append(append(e.batch, line...), '\n')
+		e.lengths = append(e.lengths, int64(len(line))+1)
+		e.hashes = append(e.hashes, merkle.LeafHash(line))
 	}
-	return batch, lengths, nil
+	return nil
 }
 
 // write puts the batch into the segment of its month, durably.

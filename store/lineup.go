@@ -3,12 +3,15 @@ package store
 import (
 	"sync"
 	"time"
+
+	"github.com/sbxcron/sbxcron/store/merkle"
 )
 
 // entry is one call of Append.
 type entry struct {
 	batch   []byte
 	lengths []int64
+	hashes  []merkle.Hash
 	stated  time.Time
 	turn    chan struct{} // closed when this call is to write for all that wait
 	done    chan struct{} // closed when first and err are set

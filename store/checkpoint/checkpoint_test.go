@@ -48,7 +48,7 @@ func tree(story string, n int64) merkle.Frontier {
 func at(epoch, size int64) checkpoint.Checkpoint {
 	f := tree("a", size)
 	return checkpoint.Checkpoint{Origin: checkpoint.Origin(host), Size: size, Root: f.Root(), Epoch: epoch,
-		Time: jobspec.InstantOf(time.Date(2026, 12, 1, 4, 0, int(size), 0, time.UTC)), Seq: 3, Head: jobspec.DigestOf([]byte("op"))}
+		Time: jobspec.InstantOf(time.Date(2026, 12, 1, 4, 0, int(size), 0, time.UTC)), Seq: 0, Head: jobspec.DigestOf([]byte("op"))}
 }
 
 func sign(t testing.TB, c checkpoint.Checkpoint, k note.Signer) string {
@@ -79,7 +79,7 @@ func wantCode(t *testing.T, what string, err error, code jobspec.Code) {
 func TestTextIsTheOneThatTheDocumentShows(t *testing.T) {
 	c := at(1, 2)
 	c.Next = "sbxcron-9c1f+00000000+AAAA"
-	want := "sbxcron-9c1f00000000000000000000000000ab\n2\n" + c.Root.Base64() + "\nepoch 1\ntime 2026-12-01T04:00:02Z\nchain 3 " + c.Head.String() +
+	want := "sbxcron-9c1f00000000000000000000000000ab\n2\n" + c.Root.Base64() + "\nepoch 1\ntime 2026-12-01T04:00:02Z\nchain 0 " + c.Head.String() +
 		"\nnext sbxcron-9c1f+00000000+AAAA\n"
 	if c.Text() != want {
 		t.Errorf("got\n%swant\n%s", c.Text(), want)
@@ -199,6 +199,7 @@ func TestNoOtherSpellingOfACheckpointIsAccepted(t *testing.T) {
 
 func TestWhatFollowsIsLargerAndTheSameLog(t *testing.T) {
 	old := at(2, 10)
+	old.Seq = 3
 	f := tree("b", 10)
 	for what, c := range map[string]struct {
 		change func(*checkpoint.Checkpoint)
@@ -210,7 +211,7 @@ func TestWhatFollowsIsLargerAndTheSameLog(t *testing.T) {
 		"another story":      {func(c *checkpoint.Checkpoint) { c.Root = f.Root() }, jobspec.CodeCheckpointFork},
 		"an older chain":     {func(c *checkpoint.Checkpoint) { c.Seq = 2 }, jobspec.CodeCheckpointRollback},
 		"another op":         {func(c *checkpoint.Checkpoint) { c.Head = jobspec.DigestOf(nil) }, jobspec.CodeCheckpointFork},
-		"larger, no proof":   {func(c *checkpoint.Checkpoint) { *c = at(2, 11) }, jobspec.CodeCheckpointFork},
+		"larger, no proof":   {func(c *checkpoint.Checkpoint) { *c = at(2, 11); c.Seq = 3 }, jobspec.CodeCheckpointFork},
 		"another host's":     {func(c *checkpoint.Checkpoint) { c.Origin = "sbxcron-x" }, jobspec.CodeCheckpointInvalid},
 		"a later, empty one": {func(c *checkpoint.Checkpoint) { c.Epoch = 9 }, ""},
 	} {

@@ -26,7 +26,7 @@ func follows(c, next Checkpoint) error {
 		return &Error{jobspec.CodeCheckpointRollback, fmt.Sprintf("a checkpoint of epoch %d where epoch %d came before", next.Epoch, c.Epoch)}
 	case next.Seq < c.Seq:
 		return &Error{jobspec.CodeCheckpointRollback, fmt.Sprintf("a checkpoint with op %d at the head of the chain where op %d came before", next.Seq, c.Seq)}
-	case next.Seq == c.Seq && next.Head != c.Head:
+	case next.Seq == c.Seq && next.Head != c.Head && !c.Head.IsZero(): // zero before the first checkpoint alone
 		return &Error{forkCode, fmt.Sprintf("two checkpoints with different ops %d at the head of the chain", c.Seq)}
 	}
 	return nil

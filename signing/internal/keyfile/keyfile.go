@@ -35,7 +35,7 @@ func Create(path string, mode os.FileMode, data []byte) error {
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
 		return errors.Join(quoted("write", path, err), os.Remove(path))
 	}
-	if err := syncFolder(filepath.Dir(path)); err != nil {
+	if err := SyncFolder(filepath.Dir(path)); err != nil {
 		return quoted("sync the folder of", path, err)
 	}
 	return nil

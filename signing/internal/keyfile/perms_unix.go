@@ -35,8 +35,8 @@ func foreign(info fs.FileInfo) string {
 	return ""
 }
 
-// syncFolder makes the new name durable.
-func syncFolder(dir string) error {
+// SyncFolder makes the new name durable.
+func SyncFolder(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {
 		return err

@@ -14,5 +14,5 @@ func exposed(fs.FileInfo) string { return "" }
 // foreign has nothing to say either: a FileInfo knows no owner there.
 func foreign(fs.FileInfo) string { return "" }
 
-// syncFolder has nothing to do: a folder cannot be synced on Windows.
-func syncFolder(string) error { return nil }
+// SyncFolder has nothing to do: a folder cannot be synced on Windows.
+func SyncFolder(string) error { return nil }
