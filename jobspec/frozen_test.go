@@ -61,6 +61,9 @@ func frozen() map[string]*jobspec.Op {
 	all["enable"] = enable
 	all["disable"] = base(jobspec.Disable, 10, 4)
 	all["remove"] = base(jobspec.Remove, 11, 5)
+	attest := base(jobspec.Attest, 12, 0)
+	attest.Job, attest.Checkpoint = "", "sbxcron-9c1f\n42\nAbC=\nepoch 1\ntime 2026-11-30T12:00:00Z\nchain 11 sha256:00\n\n\u2014 sbxcron-9c1f AbC=\n"
+	all["attest"] = attest
 	return all
 }
 

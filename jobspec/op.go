@@ -18,8 +18,8 @@ const (
 // Action says what an op does. An unknown action refuses the whole chain.
 type Action string
 
-// The actions of this version. The words rebase, attest and settings are
-// reserved by the design and unknown until they are built.
+// The actions of this version. The words rebase and settings are reserved by the
+// design and unknown until they are built.
 const (
 	Genesis Action = "genesis"
 	Add     Action = "add"
@@ -27,6 +27,7 @@ const (
 	Disable Action = "disable"
 	Enable  Action = "enable"
 	Remove  Action = "remove"
+	Attest  Action = "attest" // says nothing but that this checkpoint was seen
 )
 
 // Op is one signed statement about a job, or the genesis of a chain. Its
@@ -48,7 +49,7 @@ type Op struct {
 	Spec        *Spec        `json:"spec"`   // add and replace
 	Target      Digest       `json:"target"` // enable: digest of the op that is put back in force
 	Root        *GenesisBody `json:"genesis"`
-	Checkpoint  string       `json:"checkpoint"` // latest checkpoint the owner saw; absent until the ledger has checkpoints
+	Checkpoint  string       `json:"checkpoint"` // latest checkpoint of the ledger that the owner saw; absent where there is none yet
 }
 
 // GenesisBody is what genesis carries: the host's audit key and the trust files

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"strconv"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sbxcron/sbxcron/jobspec/canon"
 )
@@ -127,8 +128,31 @@ func (s *outlineScan) member(name string) bool {
 		return s.spec()
 	case "target":
 		return s.digest(&op.Target)
+	case "checkpoint":
+		return s.note(&op.Checkpoint, last.Checkpoint)
 	}
-	return false // a checkpoint has escapes, which DecodeOp knows
+	return false
+}
+
+// note reads a text of lines, as a checkpoint is. Where it is the one before, that
+// one is used.
+func (s *outlineScan) note(out *string, before string) bool {
+	from := s.i
+	if from >= len(s.b) || s.b[from] != '"' || !s.skipString() {
+		return false
+	}
+	raw := s.b[from+1 : s.i-1]
+	if !utf8.Valid(raw) || bytes.ContainsFunc(raw, func(r rune) bool { return r < ' ' }) {
+		return false
+	}
+	lines := bytes.ReplaceAll(raw, []byte(`\u000a`), []byte("\n"))
+	if len(lines) == 0 || bytes.IndexByte(lines, '\\') >= 0 {
+		return false // other escapes are left to DecodeOp
+	}
+	if *out = before; string(lines) != before {
+		*out = string(lines)
+	}
+	return true
 }
 
 // spec skips a spec but for the two members that are wanted. The value of an odd one

@@ -33,6 +33,10 @@ func outlineOps() []*Op {
 		with(func(op *Op) { op.Action = Disable }),
 		with(func(op *Op) { op.Action, op.Checkpoint = Remove, "note\nwith lines\n" }),
 		with(func(op *Op) {
+			op.Action, op.Job, op.Revision, op.Checkpoint = Attest, "", 0, "log\n7\n\n\u2014 log AAAA\n"
+		}),
+		with(func(op *Op) { op.Action, op.Checkpoint = Remove, "\\u000a \"quoted\"\n" }),
+		with(func(op *Op) {
 			op.Action, op.Seq, op.Prev, op.Job, op.Revision = Genesis, 0, Digest{}, "", 0
 			op.Root = &GenesisBody{AuditKey: "k", AllowedSigners: DigestOf([]byte("s"))}
 		}),

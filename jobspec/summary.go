@@ -41,6 +41,8 @@ func (s *summary) header() {
 	switch op.Action {
 	case Genesis:
 		s.say("action", "begin the chain of host %s", Quote(string(op.Host)))
+	case Attest:
+		s.say("action", "attest that the ledger was seen as the checkpoint says")
 	case Add:
 		s.say("action", "add job %s", Quote(string(op.Job)))
 	default:
@@ -57,6 +59,9 @@ func (s *summary) header() {
 	}
 	if !op.Target.IsZero() {
 		s.say("target", "%s is put back in force", op.Target)
+	}
+	if lines := strings.Split(op.Checkpoint, "\n"); len(lines) > 2 {
+		s.say("ledger", "you have seen a checkpoint of %s lines with the root %s", Quote(lines[1]), Quote(lines[2]))
 	}
 	if op.Root != nil {
 		s.say("audit key", "%s", Quote(op.Root.AuditKey))

@@ -64,6 +64,7 @@ type View struct {
 	Next        int64  // seq of the next op
 	Head        Digest // of the last op
 	HeadCreated Instant
+	Checkpoint  string       // the last one that an op carries: what an owner saw of the ledger
 	ops         rows[opRow]  // by seq
 	jobs        rows[jobRow] // by the number of the name
 	words       *viewWords
@@ -130,7 +131,14 @@ var members = map[Action]struct{ job, spec, tier, target, root bool }{
 	Enable:  {job: true, tier: true, target: true},
 	Disable: {job: true},
 	Remove:  {job: true},
+	Attest:  {},
 }
+
+// AboutJob reports whether ops of this action are about one job.
+func (a Action) AboutJob() bool { return members[a].job }
+
+// maxCheckpoint bounds a checkpoint in an op. Ours have some 420 bytes.
+const maxCheckpoint = 4 << 10
 
 func (op *Op) checkMembers(spec bool) error {
 	want, ok := members[op.Action]
@@ -142,6 +150,9 @@ func (op *Op) checkMembers(spec bool) error {
 	}
 	if _, err := ParseHostID(string(op.Host)); err != nil {
 		return op.refuse(CodeSpecMalformed, "%v", err)
+	}
+	if len(op.Checkpoint) > maxCheckpoint || op.Action == Attest && op.Checkpoint == "" {
+		return op.refuse(CodeSpecMalformed, "checkpoint: %d bytes, want at most %d, and of an attest one", len(op.Checkpoint), maxCheckpoint)
 	}
 	if want.job {
 		if _, err := ParseName(string(op.Job)); err != nil {
@@ -168,6 +179,9 @@ func (op *Op) checkMembers(spec bool) error {
 }
 
 func (v *View) checkAction(op *Op) (string, error) {
+	if op.Action == Attest {
+		return ManageNamespace, nil
+	}
 	j, known := v.Job(op.Job)
 	live := known && j.State != JobRemoved
 	var last int64

@@ -123,7 +123,7 @@ func TestAnOpMustExtendTheHead(t *testing.T) {
 		string(CodeNotJobOwner):           func(op *Op) { op.Principal = "bob" },
 		string(CodeSpecMalformed):         func(op *Op) { op.Target = DigestOf(nil) },
 		string(CodeJobUnknown):            func(op *Op) { op.Job = "other" },
-		string(CodeActionUnknown):         func(op *Op) { op.Action = "attest" },
+		string(CodeActionUnknown):         func(op *Op) { op.Action = "rotate" },
 	} {
 		v, now := chain(t, JobActive)
 		op := candidate(v, now, Replace, true, ReadOnly, NetNone)

@@ -34,7 +34,7 @@ type viewWords struct {
 }
 
 var (
-	actionWords = [...]Action{Genesis, Add, Replace, Disable, Enable, Remove}
+	actionWords = [...]Action{Genesis, Add, Replace, Disable, Enable, Remove, Attest}
 	stateWords  = [...]JobState{"", JobActive, JobDisabled, JobRemoved}
 )
 
@@ -49,7 +49,7 @@ type OpHead struct {
 	Seq       int64
 	Digest    Digest
 	Action    Action
-	Job       Name // "" for genesis
+	Job       Name // "" where it is about none
 	Principal Principal
 	Created   Instant
 }
@@ -61,7 +61,7 @@ func (v *View) Op(seq int64) (OpHead, bool) {
 	}
 	r := v.ops.at(int(seq))
 	h := OpHead{Seq: seq, Digest: r.digest, Action: actionWords[r.action], Principal: v.words.principals.value(r.by), Created: r.created}
-	if h.Action != Genesis {
+	if h.Action.AboutJob() {
 		h.Job = v.words.names.value(r.job)
 	}
 	return h, true
@@ -171,7 +171,10 @@ func (v *View) extend(op *Op, digest Digest, t Timing) {
 			row.action = uint8(i)
 		}
 	}
-	if op.Action == Genesis {
+	if op.Checkpoint != "" {
+		v.Checkpoint = op.Checkpoint
+	}
+	if !op.Action.AboutJob() {
 		return
 	}
 	row.job = v.words.names.id(op.Job)

@@ -36,6 +36,7 @@ type Log struct {
 	hashes *os.File // STATE/ledger/tree
 	newest Signed
 	begun  time.Time // of the epoch
+	seen   string    // the witness that was last found true
 	failed error
 }
 

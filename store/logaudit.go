@@ -41,11 +41,11 @@ func (a *LogAudit) against(where string, err error) {
 // could not be read at all; what is wrong in it is a fault.
 func AuditLog(d Dirs, h *History, genesisKey string, brought []Witness) (*LogAudit, error) {
 	a := &LogAudit{}
-	notes, _, err := ReadEpochs(d)
+	receipts, err := receiptsOf(d) // first: what is newer than these, they cannot know
 	if err != nil {
 		return nil, err
 	}
-	newest, err := ReadCheckpoint(d)
+	notes, newest, err := readTogether(d)
 	if err != nil {
 		return nil, err
 	}
@@ -55,11 +55,7 @@ func AuditLog(d Dirs, h *History, genesisKey string, brought []Witness) (*LogAud
 	}
 	all := a.followEpochs(d, notes)
 	all = append(all, a.readNewest(d, newest)...)
-	witnesses, err := a.readWitnesses(d, brought)
-	if err != nil {
-		return nil, err
-	}
-	all = append(all, witnesses...)
+	all = append(all, a.judgeWitnesses(d, receipts, brought)...)
 	a.Checkpoints = int64(len(all))
 	a.replay(d, h, all)
 	return a, nil
@@ -103,17 +99,44 @@ func (a *LogAudit) readNewest(d Dirs, note string) []checkpoint.Named {
 // maxFaults is how many faults of receipts are told one by one.
 const maxFaults = 20
 
-// readWitnesses takes receipts and what others have kept. None of them may know of
-// more than the newest checkpoint does.
-func (a *LogAudit) readWitnesses(d Dirs, brought []Witness) (all []checkpoint.Named, err error) {
-	var ahead *checkpoint.Named
-	take := func(where, note string) bool {
-		c, err := a.Keys.Open(note)
+// receiptsOf are the checkpoints of the receipts.
+func receiptsOf(d Dirs) (all []Witness, err error) {
+	err = ReadReceipts(d, func(line int64, note string) error {
+		all = append(all, Witness{fmt.Sprintf("%s line %d", d.Receipts(), line), note})
+		return nil
+	})
+	return all, err
+}
+
+// readTogether reads the epochs and the newest checkpoint as they were at one
+// time: a service may be going on meanwhile.
+func readTogether(d Dirs) (epochs []string, newest string, err error) {
+	for range 100 {
+		before, err := ReadCheckpoint(d)
 		if err != nil {
-			a.against(where, err)
+			return nil, "", err
+		}
+		if epochs, _, err = ReadEpochs(d); err != nil {
+			return nil, "", err
+		}
+		if newest, err = ReadCheckpoint(d); err != nil || newest == before {
+			return epochs, newest, err
+		}
+	}
+	return epochs, newest, nil
+}
+
+// judgeWitnesses takes receipts and what others have kept. None of them may know of
+// more than the newest checkpoint does.
+func (a *LogAudit) judgeWitnesses(d Dirs, receipts, brought []Witness) (all []checkpoint.Named) {
+	var ahead *checkpoint.Named
+	take := func(w Witness) bool {
+		c, err := a.Keys.Open(w.Note)
+		if err != nil {
+			a.against(w.Where, err)
 			return false
 		}
-		n := checkpoint.Named{Checkpoint: c, Where: where}
+		n := checkpoint.Named{Checkpoint: c, Where: w.Where}
 		if a.behind(c) && (ahead == nil || c.Size > ahead.Size) {
 			ahead = &n
 		}
@@ -121,20 +144,19 @@ func (a *LogAudit) readWitnesses(d Dirs, brought []Witness) (all []checkpoint.Na
 		return true
 	}
 	bad := 0
-	err = ReadReceipts(d, func(line int64, note string) error {
-		if bad < maxFaults && !take(fmt.Sprintf("%s line %d", d.Receipts(), line), note) {
+	for _, r := range receipts {
+		if bad < maxFaults && !take(r) {
 			bad++
 		}
-		return nil
-	})
+	}
 	for _, w := range brought {
-		take(w.Where, w.Note)
+		take(w)
 	}
 	if ahead != nil {
 		a.Faults = append(a.Faults, LogFault{jobspec.CodeCheckpointRollback, d.Checkpoint(),
 			fmt.Sprintf("%s has a checkpoint of %d lines in epoch %d, and the newest one is older or gone", ahead.Where, ahead.Size, ahead.Epoch)})
 	}
-	return all, err
+	return all
 }
 
 // behind reports whether the newest checkpoint knows less than c.

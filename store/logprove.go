@@ -3,8 +3,11 @@ package store
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"os"
 
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/store/checkpoint"
 	"github.com/sbxcron/sbxcron/store/merkle"
 	"github.com/sbxcron/sbxcron/store/safefile"
 )
@@ -96,3 +99,38 @@ func (p *Proofs) try(prove func(merkle.Stored) error) error {
 
 // Close gives the files back.
 func (p *Proofs) Close() { p.done() }
+
+// Witness says whether a checkpoint that somebody has kept speaks of this ledger:
+// a key of it has signed it, and its tree is the beginning of ours. A checkpoint
+// of more lines than the newest one has is a rollback.
+func (l *Log) Witness(note string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	c, err := l.known.Open(note)
+	if err != nil {
+		return err
+	}
+	if l.newest.Note == "" || c.Size > l.newest.Size || c.Epoch > l.newest.Epoch {
+		return &checkpoint.Error{Reason: jobspec.CodeCheckpointRollback, Detail: fmt.Sprintf("it is of %d lines in epoch %d, and the newest of this host is older", c.Size, c.Epoch)}
+	}
+	if l.seen == note {
+		return nil
+	}
+	history := &l.ledger.History
+	p, err := OpenProofs(l.dirs, history, l.newest)
+	if err != nil {
+		return err
+	}
+	defer p.Close()
+	if c.Size > 0 {
+		var proof []merkle.Hash
+		if proof, err = p.From(c.Size); err == nil {
+			err = merkle.CheckConsistency(proof, l.newest.Size, l.newest.Root, c.Size, c.Root)
+		}
+	}
+	if err != nil {
+		return &checkpoint.Error{Reason: jobspec.CodeCheckpointFork, Detail: "it is not of this ledger: " + err.Error()}
+	}
+	l.seen = note
+	return nil
+}

@@ -38,6 +38,9 @@ type Service interface {
 	Hold(ctx context.Context, name jobspec.Name, reason string, until time.Time) error
 	Release(ctx context.Context, name jobspec.Name) error
 
+	// Seal gives the newest checkpoint of the ledger to whoever remembers an older one.
+	Seal(ctx context.Context, q SealQuery) (Seal, error)
+
 	Verify(ctx context.Context) (Audit, error)
 	Ops(ctx context.Context) ([]OpFile, error)
 	Close() error
@@ -52,6 +55,21 @@ type Head struct {
 	Now     time.Time       `json:"now"`     // the service's effective time
 	// Credentials are those of the policy that there is a value for, by name.
 	Credentials []string `json:"credentials,omitempty"`
+}
+
+// SealQuery says what the caller remembers; zero is nothing.
+type SealQuery struct {
+	Epoch int64 // whose key it knows
+	Size  int64 // lines of the ledger that it has seen a checkpoint of
+}
+
+// Seal is a checkpoint with what leads to it. Nothing in it is to be believed
+// before package checkpoint has verified it.
+type Seal struct {
+	Genesis    []byte   `json:"genesis"`              // op 0, which certifies the first key
+	Epochs     []string `json:"epochs,omitempty"`     // last checkpoints, from the asked epoch on
+	Checkpoint string   `json:"checkpoint,omitempty"` // the newest
+	Proof      []string `json:"proof,omitempty"`      // that it begins with what was seen
 }
 
 // Submission is a signed op: exact bytes and the SSHSIG blob in binary form.

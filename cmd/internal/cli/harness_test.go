@@ -196,6 +196,7 @@ func (s *fakeSite) Examine(_ context.Context, op *jobspec.Op, identity jobspec.C
 
 // fakeService answers what it is told to.
 type fakeService struct {
+	seal      api.Seal
 	head      api.Head
 	errs      map[string]error // by method
 	submitted []api.Submission
@@ -314,6 +315,10 @@ func (f *fakeService) Hold(_ context.Context, name jobspec.Name, reason string, 
 func (f *fakeService) Release(_ context.Context, name jobspec.Name) error {
 	return f.act("release " + string(name))
 }
+func (f *fakeService) Seal(context.Context, api.SealQuery) (api.Seal, error) {
+	return f.seal, f.errs["seal"]
+}
+
 func (f *fakeService) Verify(context.Context) (api.Audit, error) { return f.audit, f.errs["audit"] }
 func (f *fakeService) Ops(context.Context) ([]api.OpFile, error) { return f.ops, f.errs["ops"] }
 func (f *fakeService) Close() error                              { return nil }

@@ -142,6 +142,14 @@ func (c *Client) Release(ctx context.Context, name jobspec.Name) error {
 	return c.post(ctx, requestTime, nil, nil, "jobs", string(name), "release")
 }
 
+// Seal asks for the newest checkpoint.
+func (c *Client) Seal(ctx context.Context, q api.SealQuery) (out api.Seal, err error) {
+	v := url.Values{}
+	setInt(v, "epoch", q.Epoch)
+	setInt(v, "size", q.Size)
+	return out, c.get(ctx, requestTime, &out, v, "seal")
+}
+
 // Verify asks the service to prove its chain.
 func (c *Client) Verify(ctx context.Context) (out api.Audit, err error) {
 	return out, c.get(ctx, verifyTime, &out, nil, "audit")

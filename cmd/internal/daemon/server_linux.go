@@ -74,6 +74,7 @@ func (s *server) routes() http.Handler {
 		"POST /v1/runs/{id}/cancel":    s.paced(s.cancel),
 		"GET /v1/status":               s.status,
 		"GET /v1/audit":                s.audit,
+		"GET /v1/seal":                 s.seal,
 	} {
 		mux.HandleFunc(pattern, s.answer(h))
 	}
@@ -128,6 +129,20 @@ func writeJSON(w http.ResponseWriter, status int, v any) {
 }
 
 func (s *server) head(r *http.Request, _ int) (any, error) { return s.svc.Head(r.Context()) }
+
+// seal is for everybody who may connect: whoever remembers a checkpoint can find
+// out whether this is still the same history. It tells of sizes and hashes alone.
+func (s *server) seal(r *http.Request, _ int) (any, error) {
+	epoch, err := intParam(r.URL.Query().Get("epoch"))
+	if err != nil {
+		return nil, err
+	}
+	size, err := intParam(r.URL.Query().Get("size"))
+	if err != nil {
+		return nil, err
+	}
+	return s.svc.Seal(r.Context(), api.SealQuery{Epoch: epoch, Size: size})
+}
 
 // decode reads a request body strictly.
 func decode(r *http.Request, v any) error {

@@ -13,17 +13,18 @@ import (
 	"github.com/sbxcron/sbxcron/store"
 )
 
-// Options are what an Engine is made of. All fields are needed but the last four.
+// Options are what an Engine is made of. All fields are needed but the last five.
 type Options struct {
-	Site     config.Site
-	Clock    func() time.Time // wall clock
-	BootID   string           // of the kernel
-	Version  string
-	Examiner *examine.Examiner
-	Outputs  *store.Outputs
-	Disk     store.Disk
-	Serve    bool         // take the lock for the life of the engine
-	Locked   func() error // called when that lock is held, before anything is judged
+	Site      config.Site
+	Clock     func() time.Time // wall clock
+	BootID    string           // of the kernel
+	Version   string
+	Examiner  *examine.Examiner
+	Outputs   *store.Outputs
+	Disk      store.Disk
+	AuditKeys store.AuditKeys // of who makes checkpoints, nil for everybody else
+	Serve     bool            // take the lock for the life of the engine
+	Locked    func() error    // called when that lock is held, before anything is judged
 
 	// Boot is the time since the machine started, and Synchronised whether the kernel
 	// says that the wall clock is; see time.go. Who runs for long has both.
@@ -45,6 +46,7 @@ type Engine struct {
 	writer   *store.Writer // while the lock is held
 	history  *store.History
 	ledger   *store.Ledger // while the lock is held
+	log      *store.Log    // the tree over it, where the chain is proven
 	runs     *store.Runs
 	seen     time.Time    // highest time ever stated, see Now
 	base     time.Time    // when the machine started, by the word of who is believed

@@ -53,7 +53,7 @@ type intervalWalk struct {
 }
 
 func (w *intervalWalk) take(op jobspec.OpHead, at time.Time) {
-	if op.Action == jobspec.Genesis {
+	if !op.Action.AboutJob() {
 		return
 	}
 	place, known := w.open[op.Job]

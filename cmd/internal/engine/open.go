@@ -90,7 +90,7 @@ func (e *Engine) openHistory() error {
 	e.ledger, err = store.OpenLedger(e.Site.Dirs, e.lock, e.Disk)
 	if err == nil {
 		e.history = &e.ledger.History
-		return nil
+		return e.openLog()
 	}
 	if e.chainErr == nil && errors.As(err, new(*store.LedgerError)) {
 		e.chainErr = err // nothing can be recorded, so nothing may run
@@ -140,6 +140,9 @@ func (e *Engine) closeAll() error {
 	if e.runs != nil {
 		all = append(all, e.runs.Close())
 	}
+	if e.log != nil {
+		all = append(all, e.log.Close())
+	}
 	if e.ledger != nil {
 		all = append(all, e.ledger.Close())
 	}
@@ -149,7 +152,7 @@ func (e *Engine) closeAll() error {
 	if e.lock != nil {
 		all = append(all, e.lock.Close())
 	}
-	e.runs, e.ledger, e.history, e.chain, e.writer, e.lock = nil, nil, nil, nil, nil, nil
+	e.runs, e.log, e.ledger, e.history, e.chain, e.writer, e.lock = nil, nil, nil, nil, nil, nil, nil
 	return errors.Join(all...)
 }
 

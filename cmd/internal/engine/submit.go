@@ -31,6 +31,9 @@ func (e *Engine) judge(ctx context.Context, view *jobspec.View, entry store.Entr
 	if err := checkTimes(op, now, e.Clock()); err != nil {
 		return op, err
 	}
+	if err := e.heldBefore(op.Checkpoint); err != nil {
+		return op, err
+	}
 	trust, err := e.trust()
 	if err != nil {
 		return op, err

@@ -106,6 +106,8 @@ func matches(st statement.Statement, op *jobspec.Op) error {
 	switch op.Action {
 	case jobspec.Genesis:
 		want = []string{jobspec.RootNamespace}
+	case jobspec.Attest:
+		want = []string{jobspec.ManageNamespace}
 	case jobspec.Disable, jobspec.Remove:
 		want = []string{jobspec.ManageNamespace, jobspec.RootNamespace}
 	}

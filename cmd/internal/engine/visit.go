@@ -122,6 +122,11 @@ func (v *Visitor) Release(ctx context.Context, name jobspec.Name) error {
 	return v.act(func(e *Engine) error { return e.Release(ctx, name) })
 }
 
+// Seal is Engine.Seal.
+func (v *Visitor) Seal(ctx context.Context, q api.SealQuery) (api.Seal, error) {
+	return visit(v, func(e *Engine) (api.Seal, error) { return e.Seal(ctx, q) })
+}
+
 // Verify is Engine.Verify.
 func (v *Visitor) Verify(ctx context.Context) (api.Audit, error) {
 	return visit(v, func(e *Engine) (api.Audit, error) { return e.Verify(ctx) })
