@@ -74,6 +74,7 @@ func (l *Log) Checkpoint(now time.Time, head Head) ([]Signed, error) {
 	}
 	made, err := l.checkpoint(now, head)
 	if err != nil {
+		l.deaf()
 		l.failed = &UnknownStateError{Reason: jobspec.CodeOr(err, jobspec.CodeAuditUnavailable), Step: "make a checkpoint", Err: err}
 		return made, l.failed
 	}
@@ -196,13 +197,25 @@ func (l *Log) grow(fresh []merkle.Hash) error {
 	return nil
 }
 
+// Err is why no checkpoint can be made any more, nil where one can.
+func (l *Log) Err() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.failed
+}
+
+// deaf takes no more hashes, which would only pile up.
+func (l *Log) deaf() {
+	l.ledger.mu.Lock()
+	defer l.ledger.mu.Unlock()
+	l.ledger.hashed, l.ledger.fresh = false, nil
+}
+
 // Close ends the log. The Ledger stays open.
 func (l *Log) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.ledger.mu.Lock()
-	l.ledger.hashed, l.ledger.fresh = false, nil
-	l.ledger.mu.Unlock()
+	l.deaf()
 	if l.hashes == nil {
 		return nil
 	}

@@ -21,6 +21,10 @@ import (
 // Host is the id of every installation made here.
 const Host jobspec.HostID = "000102030405060708090a0b0c0d0e0f"
 
+// AuditKey is the verifier key that Genesis certifies; its private half is a seed
+// of zeros.
+const AuditKey = "sbxcron-000102030405060708090a0b0c0d0e0f+00d0d144+ATtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop"
+
 // Principal owns every job made here.
 const Principal jobspec.Principal = "alice"
 
@@ -83,7 +87,7 @@ func Genesis(t testing.TB, d store.Dirs) *jobspec.Op {
 	t.Helper()
 	host, err := store.ReadHost(d)
 	must(t, err)
-	root := &jobspec.GenesisBody{AuditKey: "test+00000000+AAAA"}
+	root := &jobspec.GenesisBody{AuditKey: AuditKey}
 	if b, err := os.ReadFile(d.AllowedSigners()); err == nil {
 		root.AllowedSigners = jobspec.DigestOf(b)
 	}

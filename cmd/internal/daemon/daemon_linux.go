@@ -58,6 +58,9 @@ type Parts struct {
 	Alarm    func(scheduler.Clock) scheduler.Alarm
 
 	Foresight Foresight
+
+	CheckpointEvery time.Duration
+	Syslog          string // socket of the system's log, "" for none
 }
 
 // Sandbox is a backend that lives as long as the service.
@@ -82,6 +85,8 @@ func Real() Parts {
 		Alarm:  alarm,
 
 		Foresight: RealForesight(),
+
+		CheckpointEvery: checkpointEvery, Syslog: "/dev/log",
 	}
 }
 
@@ -124,6 +129,8 @@ type daemon struct {
 	uids     *throwaway.Pool
 	sender   *send.Sender // nil where nobody is told
 	sched    *scheduler.Scheduler
+	unsigned bool // told that checkpoints fail
+	unheard  bool // told that the system's log does not take them
 }
 
 func (d *daemon) open() error {
@@ -142,7 +149,7 @@ func (d *daemon) open() error {
 		return d.openLandlock(x)
 	}
 	e, err := engine.Open(engine.Options{Site: d.Site, Clock: d.Parts.Clock.Now, Boot: d.Parts.Clock.Boot, Synchronised: d.Parts.Synchronised, BootID: BootID(), Version: d.Version,
-		Examiner: x, Outputs: d.outputs, Disk: d.Parts.Disk, Serve: true, Locked: locked})
+		Examiner: x, Outputs: d.outputs, Disk: d.Parts.Disk, Serve: true, Locked: locked, AuditKeys: d.auditKeys()})
 	if err != nil {
 		return err
 	}
@@ -274,6 +281,7 @@ func (d *daemon) serve(ctx context.Context, signals <-chan os.Signal) error {
 	if d.sched != nil { // else the chain cannot say which jobs there are
 		all.Go(func() { d.sweep(ctx) })
 		all.Go(func() { d.foresee(ctx) })
+		all.Go(func() { d.checkpoints(ctx) })
 	}
 	all.Go(func() { d.obey(ctx, signals, stop) })
 	err = d.schedule(ctx)
@@ -283,6 +291,9 @@ func (d *daemon) serve(ctx context.Context, signals <-chan os.Signal) error {
 		err = errors.Join(err, cause)
 	}
 	all.Wait()
+	if d.sched != nil {
+		d.checkpoint() // the last lines, too
+	}
 	d.Log.Info("service ended")
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -55,8 +56,8 @@ func (e *Engine) genesis() (*jobspec.Op, error) {
 		return nil, err
 	}
 	op, err := jobspec.DecodeOp(entry.Op)
-	if err == nil && op.Root == nil {
-		err = &jobspec.OpError{Reason: jobspec.CodeSpecMalformed, Detail: "genesis names no audit key"}
+	if err == nil && (op.Root == nil || !strings.HasPrefix(op.Root.AuditKey, checkpoint.Origin(op.Host)+"+")) {
+		err = &jobspec.OpError{Reason: jobspec.CodeSpecMalformed, Detail: "genesis names no audit key of this host"}
 	}
 	return op, err
 }

@@ -57,6 +57,12 @@ func (e *Engine) Problems() []api.Reason {
 		p.Target = api.LedgerTarget
 		problems = append(problems, *p)
 	}
+	e.mu.RLock()
+	log := e.log
+	e.mu.RUnlock()
+	if log != nil {
+		add(log.Err())
+	}
 	_, err := e.Site.Trust()
 	add(err)
 	if pin, perr := store.ReadPin(e.Site.Dirs); perr == nil {
