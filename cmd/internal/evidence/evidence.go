@@ -1,0 +1,36 @@
+package evidence
+
+import (
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/store"
+)
+
+// Evidence is what is to be judged. Nothing in it is believed.
+type Evidence struct {
+	Ops     []store.Entry   // in order
+	Dirs    store.Dirs      // where ledger, checkpoints, outputs and kept trust files lie
+	History *store.History  // the ledger
+	Outputs *store.Outputs  // nil: outputs are no part of it
+	Living  func(run string) bool // runs that have no end yet because they go on; nil: none
+}
+
+// Anchor is what the auditor brings, from somewhere else than the evidence. The
+// zero value vouches for nothing.
+type Anchor struct {
+	Genesis     jobspec.Digest  // of op 0, as init printed it
+	Signers     []byte          // an allowed_signers file; what it does not name has not signed
+	Checkpoints []store.Witness // that were seen before
+}
+
+// none reports whether there is nothing to judge signatures by.
+func (a Anchor) none() bool { return a.Genesis.IsZero() && len(a.Signers) == 0 }
+
+// question is what a verdict answers.
+type question uint8
+
+const (
+	authentic question = iota
+	intact
+	complete
+	runs
+)
