@@ -198,6 +198,9 @@ type Audit struct {
 	Problems  []Problem `json:"problems"`
 	Ops       int64     `json:"ops"`
 	Leaves    int64     `json:"leaves"`
+	Proven    int64     `json:"proven"` // leaves that a checkpoint vouches for
+	// AsOf is when the newest checkpoint was made; of what came later nothing is known.
+	AsOf jobspec.Instant `json:"as_of,omitzero"`
 }
 
 // Problem is one finding of audit verify.

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -11,35 +12,54 @@ import (
 )
 
 func newAudit(a *App) *cobra.Command {
+	var brought anchorFlags
 	verify := &cobra.Command{
-		Use:   "verify",
+		Use:   "verify [BUNDLE]",
 		Short: "Check who signed, whether anything was changed, and whether anything is missing",
-		Long: `Check the whole chain. Three verdicts are given, each pass, fail or not_checked:
+		Long: `Check the whole chain and the ledger. Four verdicts are given, each pass, fail or
+not_checked:
 
   authentic   every op was signed by a key that was trusted for it then
-  intact      no op and no line of the ledger was changed
-  complete    nothing is missing up to the pin
+  intact      no op, no line of the ledger and no kept output was changed
+  complete    nothing is missing
+  runs        the lines of the ledger are those that checkpoints vouch for
 
-runs says whether what ran is proven by checkpoints of the ledger; it is
-not_checked as long as the ledger has none, which does not change the status.
+On the machine itself CONF says whom to trust. A BUNDLE (sbxcron audit export
+--bundle FILE), or a folder with --root and one of the flags below, is judged by
+what you bring from elsewhere, and without that authentic is not_checked. Neither
+needs a service, a network or a lock.
 
-Exit status: 0 all pass; 20 one fails; 3 one could not be checked.`,
-		Args: cobra.NoArgs,
-		RunE: work(func(ctx context.Context, _ []string) error { return a.auditVerify(ctx) }),
+Exit status: 0 all pass; 20 one fails; 3 one of the first three could not be checked.`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: work(func(ctx context.Context, args []string) error {
+			if len(args) == 0 && brought.none() {
+				return a.auditVerify(ctx)
+			}
+			return a.auditEvidence(strings.Join(args, ""), brought)
+		}),
 	}
-	var dir string
+	verify.Flags().StringVar(&brought.genesis, "genesis", "", "digest of genesis, as init printed it")
+	verify.Flags().StringVar(&brought.signers, "signers", "", "allowed_signers file that you trust; what it does not name has not signed")
+	verify.Flags().StringArrayVar(&brought.checkpoints, "checkpoint", nil, "file with a signed checkpoint that you have kept")
+	var dir, bundle string
+	var outputs bool
 	export := &cobra.Command{
-		Use:   "export --ops DIR",
-		Short: "Write every op with its signature, for stock ssh-keygen to verify",
+		Use:   "export --bundle FILE | --ops DIR",
+		Short: "Write a bundle for an auditor, or every op with its signature for stock ssh-keygen",
 		Args:  cobra.NoArgs,
 		RunE: work(func(ctx context.Context, _ []string) error {
-			if dir == "" {
-				return usageError("--ops DIR: say where the files go")
+			switch {
+			case (dir == "") == (bundle == ""):
+				return usageError("--bundle FILE or --ops DIR: say what is written, and where")
+			case bundle != "":
+				return a.auditBundle(ctx, bundle, outputs)
 			}
 			return a.auditExport(ctx, dir)
 		}),
 	}
 	export.Flags().StringVar(&dir, "ops", "", "folder to write to; it is made, or must be empty")
+	export.Flags().StringVar(&bundle, "bundle", "", "file to write: ops, trust files, ledger and checkpoints, as a tar archive")
+	export.Flags().BoolVar(&outputs, "outputs", false, "with --bundle: what jobs wrote as well, as far as it is kept")
 	return group("audit", "Prove what was approved and what ran", verify, export)
 }
 
@@ -49,16 +69,17 @@ func (a *App) auditVerify(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if a.flags.json {
-			err = a.item("audit_verify", v)
-		} else {
-			a.printAudit(v)
-		}
-		if err != nil {
-			return err
-		}
-		return auditStatus(v)
+		return a.tellAudit(v)
 	})
+}
+
+func (a *App) tellAudit(v api.Audit) error {
+	if !a.flags.json {
+		a.printAudit(v)
+	} else if err := a.item("audit_verify", v); err != nil {
+		return err
+	}
+	return auditStatus(v)
 }
 
 // auditStatus is 0 only when something was checked and everything passed. An
@@ -97,8 +118,11 @@ func (a *App) printAudit(v api.Audit) {
 	if v.Runs == api.NotChecked {
 		a.line("%-10s %s", "", "the ledger has no checkpoints yet: its lines are read, and proven by nothing but this machine")
 	}
+	if v.Authentic == api.NotChecked && v.Ops > 0 {
+		a.line("%-10s %s", "", "say whom you trust: --genesis with the digest that init printed, or --signers FILE")
+	}
 	for _, p := range v.Problems {
 		a.line("problem: %s", fmt.Sprintf("%s: %s: %s", p.Code, p.Where, p.Detail))
 	}
-	a.line("%d ops, %d ledger lines", v.Ops, v.Leaves)
+	a.line("%d ops, %d ledger lines, %d of them under a checkpoint", v.Ops, v.Leaves, v.Proven)
 }

@@ -129,6 +129,7 @@ type fakeSite struct {
 }
 
 func (s *fakeSite) Trust() (*signing.Trust, error) { return s.trust, nil }
+func (s *fakeSite) Dirs() store.Dirs               { return store.Dirs{} }
 func (s *fakeSite) Pin() (store.Pin, error)        { return s.pin, nil }
 func (s *fakeSite) DefaultKey() (string, error)    { return s.key, nil }
 

@@ -52,6 +52,8 @@ type Ports struct {
 
 // Site is the configuration of one installation, read with the caller's rights.
 type Site interface {
+	// Dirs are where its files lie.
+	Dirs() store.Dirs
 	// Trust is allowed_signers and revoked_keys.
 	Trust() (*signing.Trust, error)
 	// Pin is the remembered head.

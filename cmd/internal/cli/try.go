@@ -143,7 +143,7 @@ func (a *App) tried(ctx context.Context, t *attempt) error {
 	c, err := t.add(ctx)
 	if err != nil {
 		if t.options.suggest && c.op != nil {
-			t.suggest(ctx, a, evidence{checks: c.refusals(), asks: c.decision.Asks})
+			t.suggest(ctx, a, findings{checks: c.refusals(), asks: c.decision.Asks})
 		}
 		return withStatus{err, exitNotStarted}
 	}

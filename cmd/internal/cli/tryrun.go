@@ -129,7 +129,7 @@ type tryDoc struct {
 // report prints the record and ends with the job's own status.
 func (t *attempt) report(ctx context.Context, a *App, c candidate, end tryEnd) error {
 	r := end.run
-	found := evidence{run: &r, stderr: end.err, asks: c.decision.Asks}
+	found := findings{run: &r, stderr: end.err, asks: c.decision.Asks}
 	if !started(r) {
 		found.checks = checksOf(r.Reasons)
 	}

@@ -13,8 +13,8 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec/jobtoml"
 )
 
-// evidence is what a suggestion is made from.
-type evidence struct {
+// findings is what a suggestion is made from.
+type findings struct {
 	checks []jobspec.Check // refusals, where nothing ran
 	asks   []jobspec.Ask
 	run    *api.Run // what was recorded, where it ran
@@ -22,7 +22,7 @@ type evidence struct {
 }
 
 // suggest prints the suggestion where standard output is its own.
-func (t *attempt) suggest(ctx context.Context, a *App, e evidence) {
+func (t *attempt) suggest(ctx context.Context, a *App, e findings) {
 	if !a.flags.json {
 		for l := range strings.SplitSeq(strings.TrimSuffix(t.suggestion(ctx, e), "\n"), "\n") {
 			a.line("%s", l)
@@ -33,7 +33,7 @@ func (t *attempt) suggest(ctx context.Context, a *App, e evidence) {
 // suggestion is the smallest job.toml that the draft would have needed, as far as
 // it can be told. It is judged once more by the same policy, and what it would
 // still be refused for stands in it.
-func (t *attempt) suggestion(ctx context.Context, e evidence) string {
+func (t *attempt) suggestion(ctx context.Context, e findings) string {
 	n := newNeeds(t.draft, t.base)
 	n.fromChecks(e.checks)
 	if e.run != nil {

@@ -147,6 +147,7 @@ type ownSite struct {
 	w    wiring
 }
 
+func (s *ownSite) Dirs() store.Dirs               { return s.site.Dirs }
 func (s *ownSite) Trust() (*signing.Trust, error) { return s.site.Trust() }
 func (s *ownSite) Pin() (store.Pin, error)        { return store.ReadPin(s.site.Dirs) }
 func (s *ownSite) DefaultKey() (string, error)    { return defaultKey(s.site) }

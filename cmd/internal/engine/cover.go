@@ -72,29 +72,3 @@ func (e *Engine) doubtful() []api.Reason {
 	}
 	return all
 }
-
-// slotKey names the slots of one spec.
-type slotKey struct {
-	job jobspec.Name
-	op  jobspec.Digest
-}
-
-// auditSlot holds what a line says of slots against its own time and against the
-// lines before it: none is over before it comes, and none starts twice.
-func (a *audit) auditSlot(where string, l store.Leaf, opens bool, stated time.Time) {
-	c, covers := store.CoveredBy(l.Leaf)
-	if !covers {
-		return
-	}
-	if tooEarly(c.At, stated) {
-		a.against(&a.Intact, jobspec.CodeStoreCorrupt, where, fmt.Sprintf("slot %s of job %s had not come when the line says that it was written", c.Slot, l.Job))
-	}
-	if !opens {
-		return
-	}
-	key := slotKey{l.Job, l.Op}
-	if last, ok := a.began[key]; ok && !c.At.After(last) {
-		a.against(&a.Complete, jobspec.CodeStoreCorrupt, where, fmt.Sprintf("slot %s of job %s was started before", c.Slot, l.Job))
-	}
-	a.began[key] = c.At
-}

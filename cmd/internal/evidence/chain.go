@@ -26,10 +26,14 @@ func opName(seq int64) string { return fmt.Sprintf("op %d", seq) }
 
 // readChain follows the ops from genesis on. One that does not extend the chain is
 // named, and the next is held against the same head.
-func readChain(j *judgement, entries []store.Entry) *chain {
+func readChain(j *judgement, ev *Evidence) *chain {
 	c := &chain{places: map[jobspec.Digest]int64{}}
+	j.checked[complete] = ev.Pinned && len(ev.Ops) > 0
+	if ev.Chain != nil {
+		j.chain(ev.Chain)
+	}
 	view := &jobspec.View{}
-	for _, e := range entries {
+	for _, e := range ev.Ops {
 		j.Ops++
 		j.checked[intact] = true
 		op, err := jobspec.DecodeOp(e.Op)
@@ -50,6 +54,16 @@ func readChain(j *judgement, entries []store.Entry) *chain {
 		c.ops = append(c.ops, o)
 	}
 	return c
+}
+
+// chain tells what was changed from what is missing, by what the pin says.
+func (j *judgement) chain(err error) {
+	q := intact
+	switch jobspec.CodeOf(err) {
+	case jobspec.CodeChainRollback, jobspec.CodeChainMissing:
+		q, j.failed[intact] = complete, true
+	}
+	j.against(q, jobspec.CodeOr(err, jobspec.CodeChainBroken), "chain", "%v", err)
 }
 
 // host is whose chain it is, "" for none.

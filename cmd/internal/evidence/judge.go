@@ -44,7 +44,7 @@ func (j *judgement) verdict(q question) string {
 // what is wrong in one is a problem of a verdict.
 func Judge(ev *Evidence, anchor Anchor) (api.Audit, error) {
 	j := &judgement{Audit: api.Audit{Problems: []api.Problem{}}}
-	c := readChain(j, ev.Ops)
+	c := readChain(j, ev)
 	log, err := readLog(j, ev, c, anchor)
 	if err != nil {
 		return api.Audit{}, err

@@ -1,6 +1,7 @@
 package evidence
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -29,16 +30,21 @@ type slotKey struct {
 	op  jobspec.Digest
 }
 
+var errEnough = errors.New("lines that nobody asked about")
+
 // readLines decodes every line, pairs starts with ends and holds kept outputs
 // against what was committed to.
 func readLines(j *judgement, ev *Evidence, c *chain, log *store.LogAudit) *lines {
 	l := &lines{j: j, c: c, opened: map[string]bool{}, began: map[slotKey]time.Time{}, pruned: map[string]bool{},
 		trusted: map[jobspec.Digest]bool{}, proven: log.Proven}
-	if ev.History.Len() == 0 && ev.History.Damage() == nil {
+	if ev.Lines == 0 && ev.History.Damage() == nil {
 		return l
 	}
-	j.checked[complete], j.checked[intact] = true, true
+	j.checked[intact] = true
 	err := ev.History.Scan(0, func(leaf store.Leaf) error {
+		if leaf.Index >= ev.Lines {
+			return errEnough
+		}
 		j.Leaves++
 		l.leaf(leaf)
 		if leaf.Kind == record.Finished && ev.Outputs != nil {
@@ -46,7 +52,7 @@ func readLines(j *judgement, ev *Evidence, c *chain, log *store.LogAudit) *lines
 		}
 		return nil
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, errEnough) {
 		j.against(intact, jobspec.CodeOr(err, jobspec.CodeStoreCorrupt), "ledger", "%v", err)
 	}
 	l.end(ev.Living)

@@ -20,8 +20,11 @@ func readLog(j *judgement, ev *Evidence, c *chain, anchor Anchor) (*store.LogAud
 		j.failed[runs] = true
 		j.against(questionOf(f.Reason), f.Reason, f.Where, "%s", f.Detail)
 	}
-	j.checked[runs] = log.Checkpoints > 0 && log.Proven > 0
-	j.Proven = log.Proven
+	j.checked[runs] = log.Proven > 0
+	j.checked[complete] = j.checked[complete] || log.Proven > 0
+	if j.Proven = log.Proven; log.Newest.Note != "" {
+		j.AsOf = log.Newest.Time
+	}
 	c.against(j, log.Newest.Checkpoint.Seq, log.Newest.Checkpoint.Head)
 	return log, nil
 }

@@ -37,6 +37,9 @@ func judgeSigners(j *judgement, ev *Evidence, c *chain, l *lines, anchor Anchor)
 // versions are the lists of signers, newest first: those that are vouched for, and
 // those that merely lie there.
 func versions(j *judgement, d store.Dirs, c *chain, l *lines, anchor Anchor) (vouched, other []*signing.Trust, err error) {
+	if len(anchor.Lists) > 0 {
+		return anchor.Lists, nil, nil
+	}
 	if len(anchor.Signers) > 0 {
 		t, err := signing.ParseTrust(anchor.Signers, []byte{}, every)
 		if err != nil {

@@ -1,0 +1,124 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/cmd/internal/evidence"
+	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/store"
+)
+
+// anchorFlags are what an auditor brings to audit verify.
+type anchorFlags struct {
+	genesis     string
+	signers     string
+	checkpoints []string
+}
+
+func (f anchorFlags) none() bool {
+	return f.genesis == "" && f.signers == "" && len(f.checkpoints) == 0
+}
+
+const (
+	maxSigners    = 1 << 20
+	maxCheckpoint = 64 << 10
+)
+
+// anchor reads what was brought.
+func (f anchorFlags) anchor() (a evidence.Anchor, err error) {
+	if f.genesis != "" {
+		if err := a.Genesis.UnmarshalText([]byte(f.genesis)); err != nil {
+			return a, usageError("--genesis %q: want the digest that init printed, sha256:...", f.genesis)
+		}
+	}
+	if f.signers != "" {
+		if a.Signers, err = readFile(f.signers, maxSigners); err != nil {
+			return a, err
+		}
+		if len(a.Signers) == 0 {
+			return a, fileError(errors.New("file "+f.signers+" is empty"), "--signers names an allowed_signers file")
+		}
+	}
+	for _, path := range f.checkpoints {
+		note, err := readFile(path, maxCheckpoint)
+		if err != nil {
+			return a, err
+		}
+		a.Checkpoints = append(a.Checkpoints, store.Witness{Where: path, Note: string(note)})
+	}
+	return a, nil
+}
+
+// auditEvidence judges a bundle, or the files of a root folder that no service
+// holds, by what the auditor brings.
+func (a *App) auditEvidence(path string, f anchorFlags) error {
+	anchor, err := f.anchor()
+	if err != nil {
+		return err
+	}
+	ev, done, err := a.evidence(path)
+	if err != nil {
+		return err
+	}
+	v, err := evidence.Judge(ev, anchor)
+	if err := errors.Join(err, done()); err != nil {
+		return err
+	}
+	return a.tellAudit(v)
+}
+
+func (a *App) evidence(path string) (*evidence.Evidence, func() error, error) {
+	if path != "" {
+		b, err := evidence.OpenBundle(path)
+		if err != nil {
+			return nil, nil, fileError(err, "make one with sbxcron audit export --bundle FILE")
+		}
+		return &b.Evidence, b.Close, nil
+	}
+	site, err := a.Ports.Site(a.flags.root)
+	if err != nil {
+		return nil, nil, err
+	}
+	ev, err := evidence.OfFolders(site.Dirs())
+	return ev, func() error { return nil }, err
+}
+
+// auditBundle writes a bundle. It reads the files of the installation, which the
+// owner and, in system mode, root may.
+func (a *App) auditBundle(ctx context.Context, path string, outputs bool) error {
+	site, err := a.Ports.Site(a.flags.root)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return fileError(err, "name a file that does not exist yet")
+	}
+	var genesis jobspec.Digest
+	err = a.service(ctx, func(svc api.Service) error {
+		return evidence.WriteBundle(f, site.Dirs(), func() ([]store.Entry, error) {
+			ops, err := svc.Ops(ctx)
+			var all []store.Entry
+			for _, op := range ops {
+				all = append(all, store.Entry{Seq: op.Seq, Op: op.Op, Sigs: [][]byte{op.Sig}})
+			}
+			if len(ops) > 0 {
+				genesis = jobspec.DigestOf(ops[0].Op)
+			}
+			return all, err
+		}, outputs, a.Now())
+	})
+	if err := errors.Join(err, f.Close()); err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			err = fileError(err, "the owner of the files makes bundles; in system mode that is root")
+		}
+		return errors.Join(err, os.Remove(path))
+	}
+	a.say("an auditor needs this file and, from another place than this machine, the digest of genesis")
+	a.line("sbxcron audit verify %s --genesis %s", shellWord(path), genesis)
+	return nil
+}
