@@ -22,7 +22,12 @@ type Wall interface{ Wall() time.Time }
 type Alarm interface {
 	// Arm sets the one instant to ring at, in place of the one before.
 	Arm(at time.Time)
-	C() <-chan struct{}
+	// Ring rings at once, for anybody and without waiting. A ring that nobody has
+	// heard yet stays, whatever is armed behind it.
+	Ring()
+	// Wait returns when it rings. One goroutine waits, the one that arms.
+	Wait()
+	// Stop ends it, when nobody waits any more.
 	Stop()
 }
 
@@ -54,12 +59,12 @@ type Timer struct {
 // NewTimer makes an alarm that follows the clock and is not armed.
 func NewTimer(clock Clock) *Timer {
 	t := &Timer{clock: clock, ring: make(chan struct{}, 1)}
-	t.timer = time.AfterFunc(longestSleep, t.fire)
+	t.timer = time.AfterFunc(longestSleep, t.Ring)
 	return t
 }
 
-// fire never blocks: one ring that waits to be heard is enough.
-func (t *Timer) fire() {
+// Ring never blocks: one ring that waits to be heard is enough.
+func (t *Timer) Ring() {
 	select {
 	case t.ring <- struct{}{}:
 	default:
@@ -76,8 +81,8 @@ func (t *Timer) Arm(at time.Time) {
 	t.timer.Reset(sleep)
 }
 
-// C rings.
-func (t *Timer) C() <-chan struct{} { return t.ring }
+// Wait returns when it rings.
+func (t *Timer) Wait() { <-t.ring }
 
 // Stop ends the timer.
 func (t *Timer) Stop() { t.timer.Stop() }

@@ -24,6 +24,7 @@ func (s *Scheduler) begin() {
 	if s.phase != draining {
 		s.phase = draining
 		close(s.stop)
+		s.nudge()
 	}
 }
 

@@ -160,16 +160,14 @@ func TestReloadTouchesOnlyWhatChanged(t *testing.T) {
 	})
 }
 
-// deaf is an alarm that nobody hears.
-type deaf struct{}
+// deaf is an alarm that knows no clock: it rings only where somebody rings it.
+type deaf struct{ *schedulertest.Alarm }
 
-func (deaf) Arm(time.Time)      {}
-func (deaf) C() <-chan struct{} { return nil }
-func (deaf) Stop()              {}
+func (deaf) Arm(time.Time) {}
 
 func TestSlotsUnderTheOldChainAreCoveredBeforeTheNewOneCounts(t *testing.T) {
 	inWorld(t, "2026-11-30T12:00:30Z", func(w *world) {
-		w.alarm = deaf{}
+		w.alarm = deaf{w.clock.Alarm()}
 		old := w.job("m", "* * * * *", "UTC")
 		w.jobs.Set(old)
 		w.boot()

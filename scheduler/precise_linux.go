@@ -2,68 +2,76 @@ package scheduler
 
 import (
 	"fmt"
-	"runtime"
+	"os"
 	"sync"
+	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// PreciseTimer is an Alarm on a timer of the kernel that a thread of its own waits
-// for: a Go timer rings up to a millisecond late, since the runtime waits in whole
-// milliseconds. It follows the wall clock also when that is set, and rings then.
+// PreciseTimer is an Alarm on a timer of the kernel: a Go timer rings up to a
+// millisecond late, since the runtime waits in whole milliseconds. It follows the
+// wall clock also when that is set, and rings then.
+//
+// Whoever waits for it waits in the runtime's poller, so that a ring wakes one thread,
+// which is the one that goes on. Its calls of the kernel never block, and are made
+// without telling the runtime, which otherwise wakes its watchdog at the first call
+// after a sleep: that took more of a processor than all that is done at a wake.
 type PreciseTimer struct {
 	clock Clock
-	timer int // timerfd
-	stop  int // eventfd
-	ring  chan struct{}
-	over  chan struct{}
+	fd    int // timerfd; open until closed is true
+	file  *os.File
+	conn  syscall.RawConn
 	once  sync.Once
 
 	mu     sync.Mutex
+	rung   bool // and not heard yet
 	closed bool
 }
 
 // NewPreciseTimer makes an alarm that follows the clock and is not armed.
 func NewPreciseTimer(clock Clock) (*PreciseTimer, error) {
-	timer, err := unix.TimerfdCreate(unix.CLOCK_REALTIME, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
+	fd, err := unix.TimerfdCreate(unix.CLOCK_REALTIME, unix.TFD_CLOEXEC|unix.TFD_NONBLOCK)
 	if err != nil {
 		return nil, fmt.Errorf("make a timer: %w", err)
 	}
-	stop, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
-	if err != nil {
-		unix.Close(timer)
-		return nil, fmt.Errorf("make a timer: %w", err)
+	file := os.NewFile(uintptr(fd), "timerfd")
+	if err := file.SetReadDeadline(time.Time{}); err != nil { // the runtime cannot wait for it
+		file.Close()
+		return nil, fmt.Errorf("wait for a timer: %w", err)
 	}
-	t := &PreciseTimer{clock: clock, timer: timer, stop: stop, ring: make(chan struct{}, 1), over: make(chan struct{})}
-	go t.wait()
-	return t, nil
+	conn, err := file.SyscallConn()
+	if err != nil {
+		file.Close()
+		return nil, fmt.Errorf("wait for a timer: %w", err)
+	}
+	return &PreciseTimer{clock: clock, fd: fd, file: file, conn: conn}, nil
 }
 
-// wait has a thread of its own, so that nothing of the runtime lies between the
-// kernel's timer and the ring.
-func (t *PreciseTimer) wait() {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	defer close(t.over)
-	fds := []unix.PollFd{{Fd: int32(t.timer), Events: unix.POLLIN}, {Fd: int32(t.stop), Events: unix.POLLIN}}
-	for {
-		if _, err := unix.Poll(fds, -1); err != nil {
-			if err != unix.EINTR { // no memory for it, now: rather too often than never
-				time.Sleep(time.Second)
-				t.soon()
-			}
-			continue
-		}
-		if fds[1].Revents != 0 {
-			return
-		}
-		if fds[0].Revents == 0 {
-			continue
-		}
+// Wait returns when it rings, and at once where it is stopped. An error of the kernel
+// is a ring after a second: rather too often than never.
+func (t *PreciseTimer) Wait() {
+	var failed unix.Errno
+	err := t.conn.Read(func(fd uintptr) (over bool) {
 		var times [8]byte
-		_, _ = unix.Read(t.timer, times[:]) // ECANCELED: the clock was set, which is worth a look too
-		t.soon()
+		_, _, errno := unix.RawSyscall(unix.SYS_READ, fd, uintptr(unsafe.Pointer(&times)), unsafe.Sizeof(times))
+		switch errno {
+		case unix.EAGAIN, unix.EINTR:
+			return false
+		case 0, unix.ECANCELED: // the clock was set, which is worth a look too
+			return true
+		}
+		failed = errno
+		return true
+	})
+	t.mu.Lock()
+	t.rung = false
+	closed := t.closed
+	t.mu.Unlock()
+	if !closed && (err != nil || failed != 0) {
+		time.Sleep(time.Second)
 	}
 }
 
@@ -76,37 +84,50 @@ func (t *PreciseTimer) Arm(at time.Time) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.closed {
+	if t.closed || t.rung { // what has rung and was not heard goes first
 		return
 	}
-	// Never zero, which would disarm it.
-	when := unix.NsecToTimespec(time.Now().Add(max(sleep, time.Nanosecond)).UnixNano())
-	spec := &unix.ItimerSpec{Value: when}
-	if err := unix.TimerfdSettime(t.timer, unix.TFD_TIMER_ABSTIME|unix.TFD_TIMER_CANCEL_ON_SET, spec, nil); err != nil {
-		t.soon() // rather too often than never
+	if t.set(time.Now().Add(sleep).UnixNano()) != nil {
+		t.ringNow()
 	}
 }
 
-// soon rings, once for a ring that nobody has heard yet.
-func (t *PreciseTimer) soon() {
-	select {
-	case t.ring <- struct{}{}:
-	default:
+// Ring rings at once.
+func (t *PreciseTimer) Ring() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.closed || t.rung {
+		return
+	}
+	t.ringNow()
+}
+
+// ringNow makes the kernel's timer ring at once. The caller holds mu.
+func (t *PreciseTimer) ringNow() {
+	const longAgo = 1 // never zero, which would disarm it
+	if t.rung = t.set(longAgo) == nil; !t.rung {
+		time.AfterFunc(time.Second, t.Ring)
 	}
 }
 
-// C rings.
-func (t *PreciseTimer) C() <-chan struct{} { return t.ring }
+// set arms the kernel's timer. ECANCELED says that it is armed and that the clock was
+// set since the last time. The caller holds mu.
+func (t *PreciseTimer) set(at int64) error {
+	spec := unix.ItimerSpec{Value: unix.NsecToTimespec(at)}
+	_, _, errno := unix.RawSyscall6(unix.SYS_TIMERFD_SETTIME, uintptr(t.fd), unix.TFD_TIMER_ABSTIME|unix.TFD_TIMER_CANCEL_ON_SET,
+		uintptr(unsafe.Pointer(&spec)), 0, 0, 0)
+	if errno != 0 {
+		return errno
+	}
+	return nil
+}
 
-// Stop ends the timer and its thread.
+// Stop ends the timer, and every wait for it.
 func (t *PreciseTimer) Stop() {
 	t.once.Do(func() {
 		t.mu.Lock()
 		t.closed = true
 		t.mu.Unlock()
-		_, _ = unix.Write(t.stop, []byte{1, 0, 0, 0, 0, 0, 0, 0}) // an eventfd takes it
-		<-t.over
-		unix.Close(t.timer)
-		unix.Close(t.stop)
+		_ = t.file.Close() // nothing is written through it
 	})
 }

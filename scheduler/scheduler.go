@@ -60,7 +60,6 @@ type Scheduler struct {
 	// turn orders whole turns: ticks and reloads, each with the rows it writes.
 	turn   sync.Mutex
 	reload sync.Mutex
-	wake   chan struct{}
 	stop   chan struct{} // closed when the shutdown begins
 	kill   chan struct{} // closed when it must end at once
 	opened chan struct{} // closed when runs can start
@@ -107,7 +106,7 @@ func New(o Options) (*Scheduler, error) {
 	}
 	return &Scheduler{
 		o: o, rows: rows{origin: o.Origin, now: o.Clock.Now},
-		wake: make(chan struct{}, 1), stop: make(chan struct{}), kill: make(chan struct{}), opened: make(chan struct{}),
+		stop: make(chan struct{}), kill: make(chan struct{}), opened: make(chan struct{}),
 		builders: make(chan struct{}, max(2, runtime.NumCPU())),
 		holds:    map[jobspec.Name]Hold{}, breakers: map[jobspec.Name]*Breaker{}, live: map[jobspec.Name]*run{}, ahead: map[jobspec.Name]*run{}, problems: map[jobspec.Name]Problem{},
 		waiting: map[jobspec.Name]*run{}, seats: newSeats(o.MaxParallel),
@@ -135,18 +134,19 @@ func (s *Scheduler) Opened() <-chan struct{} { return s.opened }
 
 // serve is the one loop: wait, take what is due, hand it over.
 func (s *Scheduler) serve(ctx context.Context) {
-	for {
+	defer context.AfterFunc(ctx, s.nudge)()
+	for ctx.Err() == nil && !s.ends() {
 		s.tick()
 		s.o.Alarm.Arm(s.nextAt())
-		select {
-		case <-s.o.Alarm.C():
-		case <-s.wake:
-		case <-s.stop:
-			return
-		case <-ctx.Done():
-			return
-		}
+		s.o.Alarm.Wait()
 	}
+}
+
+// ends reports whether the shutdown has begun.
+func (s *Scheduler) ends() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.phase == draining
 }
 
 // nextAt is the earliest instant at which something is to be done, or the zero
@@ -171,12 +171,7 @@ func (s *Scheduler) nextAt() time.Time {
 }
 
 // nudge makes the loop look again.
-func (s *Scheduler) nudge() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
+func (s *Scheduler) nudge() { s.o.Alarm.Ring() }
 
 // write makes rows durable. The first error is the end of all writing: the
 // ledger's state is unknown then, and only a restart that reads it again can

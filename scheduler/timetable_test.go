@@ -111,14 +111,14 @@ func TestTheTimerLooksAtTheWallClockAtLeastEachHalfMinute(t *testing.T) {
 		for _, c := range []struct{ at, want time.Duration }{{10 * time.Second, 10 * time.Second}, {time.Hour, 30 * time.Second}, {-time.Hour, 0}} {
 			before := time.Since(began)
 			timer.Arm(time.Now().Add(c.at))
-			<-timer.C()
+			timer.Wait()
 			if got := time.Since(began) - before; got != c.want {
 				t.Errorf("armed for %v, rang after %v", c.at, got)
 			}
 		}
 		before := time.Since(began)
 		timer.Arm(time.Time{})
-		<-timer.C()
+		timer.Wait()
 		if got := time.Since(began) - before; got != 30*time.Second {
 			t.Errorf("not armed, rang after %v", got)
 		}

@@ -57,6 +57,7 @@ func main() {
 	supervise.ChildMain()
 	witness.ChildMain()
 	send.ChildMain()
+	loopMain()
 	asJSON := flag.Bool("json", false, "print one JSON document")
 	pairs := flag.Int("pairs", 300, "interleaved pairs a comparison")
 	burst := flag.Int("burst", 200, "jobs that are due at once in burst")

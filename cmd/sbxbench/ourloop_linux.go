@@ -3,7 +3,7 @@ package main
 import (
 	"crypto/sha256"
 	"fmt"
-	"sync/atomic"
+	"sync"
 	"time"
 
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -11,16 +11,16 @@ import (
 )
 
 // ourLoop is our timetable and timer with jobs that do nothing: what the service's
-// loop does for the schedule alone, as robfig/cron's does.
+// loop does for the schedule alone, as robfig/cron's does. Who adds a job does so
+// under the loop's lock and wakes it where the job is due before all others, as the
+// service does.
 type ourLoop struct {
-	table scheduler.Timetable
 	alarm scheduler.Alarm
-	adds  chan scheduler.Entry
-	asks  chan chan struct{}
-	quit  chan struct{}
-	over  chan struct{}
-	ran   atomic.Int64 // jobs that were due
-	err   error        // of an add; read after over
+
+	mu    sync.Mutex // guards all below
+	table scheduler.Timetable
+	n     int   // jobs that were ever added
+	due   int64 // jobs that were due
 }
 
 func newOurLoop(texts []string, busy int) (*ourLoop, error) {
@@ -28,74 +28,70 @@ func newOurLoop(texts []string, busy int) (*ourLoop, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &ourLoop{alarm: alarm, adds: make(chan scheduler.Entry), asks: make(chan chan struct{}),
-		quit: make(chan struct{}), over: make(chan struct{})}
+	l := &ourLoop{alarm: alarm}
 	now := time.Now()
 	for i := range busy * 60 { // a minute is the shortest interval: so many are due each second
-		e := entryOf(len(texts)+i, "", now.Add(time.Duration(i%60-60)*time.Second))
+		e := l.entry("", now.Add(time.Duration(i%60-60)*time.Second))
 		e.Schedule = jobspec.Schedule{EverySeconds: 60, Timezone: "UTC"}
 		if err := l.table.Set(e, now); err != nil {
 			return nil, err
 		}
 	}
-	for i, text := range texts {
-		if err := l.table.Set(entryOf(i, text, now), now); err != nil {
+	for _, text := range texts {
+		if err := l.table.Set(l.entry(text, now), now); err != nil {
 			return nil, err
 		}
 	}
 	return l, nil
 }
 
-// entryOf is a job of its own name and op.
-func entryOf(i int, text string, at time.Time) scheduler.Entry {
-	name := jobName(i)
-	return scheduler.Entry{Job: jobspec.Name(name), Op: jobspec.Digest(sha256.Sum256([]byte(name))), Seq: int64(i),
+// entry is a job of its own name and op.
+func (l *ourLoop) entry(text string, at time.Time) scheduler.Entry {
+	name := fmt.Sprintf("%s-%07d", launchJob, l.n)
+	l.n++
+	return scheduler.Entry{Job: jobspec.Name(name), Op: jobspec.Digest(sha256.Sum256([]byte(name))), Seq: int64(l.n),
 		Schedule: jobspec.Schedule{Cron: text, Timezone: "UTC"}, Anchor: at, Since: at}
 }
 
-func jobName(i int) string { return fmt.Sprintf("%s-%07d", launchJob, i) }
-
-// start returns once the first timer is armed.
 func (l *ourLoop) start() {
-	go l.run()
-	l.settle()
-}
-
-func (l *ourLoop) run() {
-	defer close(l.over)
-	for {
-		at, _ := l.table.NextAt()
-		l.alarm.Arm(at)
-		select {
-		case <-l.alarm.C():
-			for range l.table.Due(time.Now()) {
-				go l.ran.Add(1)
-			}
-		case e := <-l.adds:
-			if err := l.table.Set(e, time.Now()); err != nil {
-				l.err = err
-			}
-		case answer := <-l.asks:
-			close(answer)
-		case <-l.quit:
-			return
+	l.alarm.Arm(l.look())
+	go func() {
+		for {
+			l.alarm.Wait()
+			l.alarm.Arm(l.look())
 		}
+	}()
+}
+
+// look takes what is due now, and says when something is due next. A job that does
+// nothing needs no goroutine.
+func (l *ourLoop) look() time.Time {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.due += int64(len(l.table.Due(time.Now())))
+	next, _ := l.table.NextAt()
+	return next
+}
+
+func (l *ourLoop) add(text string) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	before, _ := l.table.NextAt()
+	now := time.Now()
+	if err := l.table.Set(l.entry(text, now), now); err != nil {
+		return err
 	}
+	if next, _ := l.table.NextAt(); next.Before(before) {
+		l.alarm.Ring()
+	}
+	return nil
 }
 
-// add adds a job to the running loop.
-func (l *ourLoop) add(i int, text string) { l.adds <- entryOf(i, text, time.Now()) }
+// settle has nothing to wait for: an add is in its place when it returns.
+func (l *ourLoop) settle() {}
 
-// settle returns once all that was added is in its place.
-func (l *ourLoop) settle() {
-	answer := make(chan struct{})
-	l.asks <- answer
-	<-answer
-}
-
-func (l *ourLoop) stop() error {
-	close(l.quit)
-	<-l.over
-	l.alarm.Stop()
-	return l.err
+func (l *ourLoop) ran() int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.due
 }

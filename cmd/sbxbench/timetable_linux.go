@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"runtime"
-	"sync/atomic"
 	"time"
 )
 
@@ -12,7 +10,8 @@ import (
 const (
 	tableBusy    = 10
 	tableStretch = 5 * time.Second
-	tableAdds    = 20
+	tableTurns   = 7
+	tableAdds    = 30
 )
 
 // tableSizes are the numbers of jobs, up to a limit.
@@ -44,106 +43,72 @@ func texts(n int) []string {
 
 // newText is the schedule of a job that is added to a running loop, and that no
 // other job has.
-func newText(i int) string { return fmt.Sprintf("%d 3 29 2 *", i%60) }
+func newText(i int) string { return fmt.Sprintf("%d %d 29 2 *", i%60, i/60%24) }
 
 // timetable compares what a wake costs, and what adding to a running table costs,
-// with robfig/cron's own runner and the same schedules.
+// with robfig/cron's own runner and the same schedules. Each runs in a process of its
+// own, ours and the peer's in turn.
 func timetable(of size) ([]Item, error) {
 	var items []Item
 	for _, n := range tableSizes(of.jobs) {
-		wakes, adds, err := tableRows(n)
+		rows, err := tableRows(n)
 		if err != nil {
 			return nil, fmt.Errorf("%d jobs: %w", n, err)
 		}
-		items = append(items, wakes, adds)
+		items = append(items, rows...)
 	}
 	return items, nil
 }
 
 const robfigName = "robfig/cron's own runner"
 
-// tableCost is what one loop used.
-type tableCost struct{ wake, add float64 } // microseconds of processor time
-
-func tableRows(n int) (wake, add Item, err error) {
-	all := texts(n)
-	ours, err := ourCost(all)
-	if err != nil {
-		return wake, add, err
-	}
-	peer, err := peerCost(all)
-	if err != nil {
-		return wake, add, err
-	}
-	return single("timetable.wake_"+sizeName(n), "us", robfigName, ours.wake, peer.wake, int(tableStretch/time.Second)),
-		single("timetable.add_"+sizeName(n), "us", robfigName, ours.add, peer.add, tableAdds), nil
-}
-
-func ourCost(all []string) (tableCost, error) {
-	l, err := newOurLoop(all, tableBusy)
-	if err != nil {
-		return tableCost{}, err
-	}
-	l.start()
-	cost, err := costOf(&l.ran, func() error {
-		for i := range tableAdds {
-			l.add(len(all)+60*tableBusy+i, newText(i))
-		}
-		l.settle()
-		return nil
-	})
-	if e := l.stop(); err == nil {
-		err = e
-	}
-	return cost, err
-}
-
-func peerCost(all []string) (tableCost, error) {
-	p, err := newPeerLoop(all, tableBusy)
-	if err != nil {
-		return tableCost{}, err
-	}
-	p.start()
-	defer p.stop()
-	return costOf(&p.ran, func() error {
-		for i := range tableAdds {
-			if err := p.add(newText(i)); err != nil {
-				return err
+func tableRows(n int) ([]Item, error) {
+	var wakes, adds [2][]float64
+	for range tableTurns {
+		for i, kind := range []string{oursKind, peerKind} {
+			wake, add, err := measureLoop(kind, n)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", kind, err)
 			}
+			wakes[i], adds[i] = append(wakes[i], wake), append(adds[i], add)
 		}
-		p.settle()
-		return nil
-	})
+	}
+	return []Item{compare("timetable.wake_"+sizeName(n), "us", robfigName, wakes[0], wakes[1]),
+		compare("timetable.add_"+sizeName(n), "us", robfigName, adds[0], adds[1])}, nil
 }
 
-// costOf is what a running loop uses at a wake, and for each of the adds. The
-// collector has no work of the filling left. ran counts the jobs that were due.
-func costOf(ran *atomic.Int64, adds func() error) (tableCost, error) {
-	runtime.GC()
+// measureLoop starts a loop, lets it go on for a stretch, and says what it used at a
+// wake and for each of some adds, in microseconds of processor time.
+func measureLoop(kind string, n int) (wake, add float64, err error) {
+	l, err := startLoop(kind, n)
+	if err != nil {
+		return 0, 0, err
+	}
+	defer l.close()
 	time.Sleep(time.Until(time.Now().Truncate(time.Second).Add(1500 * time.Millisecond)))
-	due := ran.Load()
-	wakes, err := used(func() error { time.Sleep(tableStretch); return nil })
+	due, err := l.ask("ran")
 	if err != nil {
-		return tableCost{}, err
+		return 0, 0, err
 	}
-	if due = ran.Load() - due; due != tableBusy*int64(tableStretch/time.Second) {
-		return tableCost{}, fmt.Errorf("%d jobs were due in %s", due, tableStretch)
-	}
-	added, err := used(adds)
-	return tableCost{wake: us(wakes) / tableStretch.Seconds(), add: us(added) / tableAdds}, err
-}
-
-// used is the processor time of this process while do runs.
-func used(do func() error) (time.Duration, error) {
-	before, err := ownTime()
+	time.Sleep(100 * time.Millisecond) // until the answer has no part in it
+	before, err := cpuTime(l.cmd.Process.Pid)
 	if err != nil {
-		return 0, err
+		return 0, 0, err
 	}
-	if err := do(); err != nil {
-		return 0, err
+	time.Sleep(tableStretch)
+	after, err := cpuTime(l.cmd.Process.Pid)
+	if err != nil {
+		return 0, 0, err
 	}
-	after, err := ownTime()
-	return after - before, err
+	ran, err := l.ask("ran")
+	if err != nil {
+		return 0, 0, err
+	}
+	if ran -= due; ran != tableBusy*int64(tableStretch/time.Second) {
+		return 0, 0, fmt.Errorf("%d jobs were due in %s", ran, tableStretch)
+	}
+	added, err := l.ask("add")
+	return us(after-before) / tableStretch.Seconds(), us(time.Duration(added)) / tableAdds, err
 }
 
 func us(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }

@@ -93,13 +93,21 @@ func (a *Alarm) look() {
 		return
 	}
 	a.at = time.Time{}
+	a.Ring()
+}
+
+// Ring rings at once.
+func (a *Alarm) Ring() {
 	select {
 	case a.ring <- struct{}{}:
 	default:
 	}
 }
 
-// C rings.
+// Wait returns when it rings.
+func (a *Alarm) Wait() { <-a.ring }
+
+// C rings, for whoever waits for other things too.
 func (a *Alarm) C() <-chan struct{} { return a.ring }
 
 // Stop disarms, and lets the clock forget the alarm until it is armed again.

@@ -58,12 +58,18 @@ func (p *poll) watch() {
 		if !p.due() {
 			continue
 		}
-		select {
-		case p.ring <- struct{}{}:
-		default:
-		}
+		p.Ring()
 	}
 }
+
+func (p *poll) Ring() {
+	select {
+	case p.ring <- struct{}{}:
+	default:
+	}
+}
+
+func (p *poll) Wait() { <-p.ring }
 
 func (p *poll) due() bool {
 	p.mu.Lock()
@@ -80,8 +86,6 @@ func (p *poll) Arm(at time.Time) {
 	defer p.mu.Unlock()
 	p.at = at
 }
-
-func (p *poll) C() <-chan struct{} { return p.ring }
 
 func (p *poll) Stop() { p.once.Do(func() { close(p.stop) }) }
 

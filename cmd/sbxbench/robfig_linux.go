@@ -10,7 +10,7 @@ import (
 // peerLoop is robfig/cron's own runner with jobs that do nothing.
 type peerLoop struct {
 	runner *cron.Cron
-	ran    atomic.Int64 // jobs that were due
+	due    atomic.Int64 // jobs that were due
 }
 
 // newPeerLoop parses the texts and adds them, and busy jobs that are due each second.
@@ -28,7 +28,9 @@ func newPeerLoop(texts []string, busy int) (*peerLoop, error) {
 	return p, nil
 }
 
-func (p *peerLoop) run() { p.ran.Add(1) }
+func (p *peerLoop) run() { p.due.Add(1) }
+
+func (p *peerLoop) ran() int64 { return p.due.Load() }
 
 // start returns once the first timer is armed.
 func (p *peerLoop) start() {
@@ -45,5 +47,3 @@ func (p *peerLoop) add(text string) error {
 // settle returns once all that was added is in its place: the loop answers nothing
 // while it sorts.
 func (p *peerLoop) settle() { p.runner.Entries() }
-
-func (p *peerLoop) stop() { <-p.runner.Stop().Done() }
