@@ -148,12 +148,13 @@ func (c *calendars) base(e Entry) (*calendar.Calendar, error) {
 }
 
 func (c *calendars) giveBack(cal *calendar.Calendar) {
-	use := c.uses[cal.Base()]
+	base := cal.Base()
+	use := c.uses[base]
 	if use == nil {
 		return
 	}
 	if use.n--; use.n == 0 {
-		delete(c.uses, cal)
+		delete(c.uses, base)
 		delete(c.byName, use.name)
 	}
 }

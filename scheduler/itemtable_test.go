@@ -75,6 +75,7 @@ func TestAScheduleOfThePastIsForgotten(t *testing.T) {
 	var table Timetable
 	for i := range 1440 {
 		e := entryOf("the-same", fmt.Sprintf("%d %d * * *", i%60, i/60), now)
+		e.Schedule.JitterSeconds = int64(i % 2 * 600)
 		if err := table.Set(e, now); err != nil {
 			t.Fatal(err)
 		}

@@ -2,7 +2,6 @@ package scheduler
 
 import (
 	"cmp"
-	"container/heap"
 	"slices"
 	"time"
 
@@ -40,11 +39,10 @@ type Key struct {
 	Seq int64
 }
 
-// item is one entry of the heap, kept small: there may be a million.
+// item is one job of the table, kept small: there may be a million.
 type item struct {
 	key   Key
 	since int64 // Unix time; tells a job that was put in force again
-	next  int64
 	cal   *calendar.Calendar
 	how   *manner
 	pos   int32
@@ -55,6 +53,7 @@ type item struct {
 type Timetable struct {
 	heap   dueHeap
 	byJob  itemIndex
+	turns  []Turn // of the last call of Due
 	room   itemRoom
 	shared calendars
 
@@ -90,9 +89,9 @@ func (t *Timetable) Set(e Entry, after time.Time) error {
 		return refusal(jobspec.CodeScheduleInvalid, "no due time within nine years")
 	}
 	it := t.room.take()
-	*it = item{key: Key{e.Job, e.Op, e.Seq}, since: e.Since.Unix(), next: next.Unix(), cal: cal, how: t.manner(e)}
+	*it = item{key: Key{e.Job, e.Op, e.Seq}, since: e.Since.Unix(), cal: cal, how: t.manner(e)}
 	t.byJob.add(it)
-	heap.Push(&t.heap, it)
+	t.heap.push(it, next.Unix())
 	return nil
 }
 
@@ -112,7 +111,7 @@ func (t *Timetable) Delete(job jobspec.Name) {
 	if it == nil {
 		return
 	}
-	heap.Remove(&t.heap, int(it.pos))
+	t.heap.remove(int(it.pos))
 	t.byJob.remove(it)
 	t.shared.giveBack(it.cal)
 	t.room.giveBack(it)
@@ -121,8 +120,8 @@ func (t *Timetable) Delete(job jobspec.Name) {
 // Jobs lists the names in the table, in no order.
 func (t *Timetable) Jobs() []jobspec.Name {
 	all := make([]jobspec.Name, 0, len(t.heap))
-	for _, it := range t.heap {
-		all = append(all, it.key.Job)
+	for _, e := range t.heap {
+		all = append(all, e.it.key.Job)
 	}
 	return all
 }
@@ -152,24 +151,30 @@ func (t *Timetable) NextOf(job jobspec.Name) (time.Time, bool) {
 	if it == nil {
 		return time.Time{}, false
 	}
-	return time.Unix(it.next, 0), true
+	return time.Unix(t.heap.at(it), 0), true
 }
+
+// keptTurns bounds how many turns are kept between two calls of Due.
+const keptTurns = 256
 
 // Due takes out what is due at now and sets each of those jobs to its next due
 // after now. Turns come with the oldest startable slot first, by name where two
-// are the same.
+// are the same. They are valid until the next call.
 func (t *Timetable) Due(now time.Time) []Turn {
-	var turns []Turn
+	clear(t.turns) // lets go of what they hold
+	turns := t.turns[:0]
 	for len(t.heap) > 0 && t.heap[0].next <= now.Unix() {
-		it := t.heap[0]
-		turns = append(turns, it.turn(now))
-		next, ok := it.cal.NextAt(now)
-		if !ok {
+		it := t.heap[0].it
+		turn, next, ok := it.turn(t.heap[0].next, now)
+		turns = append(turns, turn)
+		if ok {
+			t.heap.set(0, next)
+		} else {
 			t.Delete(it.key.Job)
-			continue
 		}
-		it.next = next.Unix()
-		heap.Fix(&t.heap, int(it.pos))
+	}
+	if t.turns = turns; len(turns) > keptTurns {
+		t.turns = nil
 	}
 	slices.SortStableFunc(turns, func(a, b Turn) int {
 		return cmp.Or(a.first().Compare(b.first()), cmp.Compare(a.Key.Job, b.Key.Job))
@@ -177,25 +182,27 @@ func (t *Timetable) Due(now time.Time) []Turn {
 	return turns
 }
 
-func (it *item) turn(now time.Time) Turn {
-	turn := Turn{Key: it.key, how: it.how}
-	first := time.Unix(it.next-1, 0)
+// turn is what came due since an instant, and when the job is due next; false where
+// that is never.
+func (it *item) turn(since int64, now time.Time) (turn Turn, next int64, ok bool) {
+	turn = Turn{Key: it.key, how: it.how}
+	first := time.Unix(since-1, 0)
 	from := first
 	if young := now.Add(-MissedAfter); from.Before(young) {
 		turn.Missed, _ = it.cal.Span(from, young)
 		from = young
 	}
 	for {
-		due, ok := it.cal.Next(from)
-		if !ok || due.At.After(now) {
+		due, again := it.cal.NextWithin(from, now)
+		if next, ok = due.At.Unix(), again; !ok || len(due.Slots) == 0 {
 			break
 		}
 		turn.Dues, from = append(turn.Dues, due), due.At
 	}
 	if it.how.once && turn.Missed.Count > 0 {
-		return it.catchUp(turn, first, now)
+		turn = it.catchUp(turn, first, now)
 	}
-	return turn
+	return turn, next, ok
 }
 
 func (t Turn) first() time.Time {
@@ -203,32 +210,4 @@ func (t Turn) first() time.Time {
 		return t.Dues[0].At
 	}
 	return t.Missed.LastAt
-}
-
-// dueHeap is ordered by due time, then by name.
-type dueHeap []*item
-
-func (h dueHeap) Len() int { return len(h) }
-
-func (h dueHeap) Less(i, j int) bool {
-	return h[i].next < h[j].next || h[i].next == h[j].next && h[i].key.Job < h[j].key.Job
-}
-
-func (h dueHeap) Swap(i, j int) {
-	h[i], h[j] = h[j], h[i]
-	h[i].pos, h[j].pos = int32(i), int32(j)
-}
-
-func (h *dueHeap) Push(x any) {
-	it := x.(*item)
-	it.pos = int32(len(*h))
-	*h = append(*h, it)
-}
-
-func (h *dueHeap) Pop() any {
-	old := *h
-	it := old[len(old)-1]
-	old[len(old)-1] = nil
-	*h = old[:len(old)-1]
-	return it
 }

@@ -25,14 +25,14 @@ func (t *Timetable) Upcoming(until time.Time, may func(jobspec.Name) bool, most 
 	if most <= 0 {
 		return nil
 	}
-	t.ascend(func(it *item) bool {
-		if it.next > until.Unix() {
+	t.ascend(func(it *item, next int64) bool {
+		if next > until.Unix() {
 			return false
 		}
 		if !may(it.key.Job) {
 			return true
 		}
-		if due, ok := it.cal.Next(time.Unix(it.next-1, 0)); ok && due.At.Unix() == it.next {
+		if due, ok := it.cal.Next(time.Unix(next-1, 0)); ok && due.At.Unix() == next {
 			all = append(all, Upcoming{it.key, due})
 		}
 		return len(all) < most
@@ -43,11 +43,11 @@ func (t *Timetable) Upcoming(until time.Time, may func(jobspec.Name) bool, most 
 // After is the earliest due instant behind another; false where there is none, or
 // where too many lie before it.
 func (t *Timetable) After(at time.Time) (next time.Time, ok bool) {
-	t.ascend(func(it *item) bool {
-		if it.next <= at.Unix() {
+	t.ascend(func(_ *item, due int64) bool {
+		if due <= at.Unix() {
 			return true
 		}
-		next, ok = time.Unix(it.next, 0), true
+		next, ok = time.Unix(due, 0), true
 		return false
 	})
 	return next, ok
@@ -57,7 +57,7 @@ func (t *Timetable) After(at time.Time) (next time.Time, ok bool) {
 // its next due. It is false where the table holds another spec or another due.
 func (t *Timetable) Take(key Key, at time.Time) bool {
 	it := t.byJob.find(key.Job)
-	if it == nil || it.key != key || it.next != at.Unix() {
+	if it == nil || it.key != key || t.heap.at(it) != at.Unix() {
 		return false
 	}
 	next, ok := it.cal.NextAt(at)
@@ -65,14 +65,13 @@ func (t *Timetable) Take(key Key, at time.Time) bool {
 		t.Delete(key.Job)
 		return true
 	}
-	it.next = next.Unix()
-	heap.Fix(&t.heap, int(it.pos))
+	t.heap.set(int(it.pos), next.Unix())
 	return true
 }
 
 // ascend visits entries in the order of their due instants until visit has seen
 // enough. It takes the heap apart from its top without changing it.
-func (t *Timetable) ascend(visit func(*item) bool) {
+func (t *Timetable) ascend(visit func(it *item, next int64) bool) {
 	if len(t.heap) == 0 {
 		return
 	}
@@ -82,13 +81,11 @@ func (t *Timetable) ascend(visit func(*item) bool) {
 			return
 		}
 		pos := heap.Pop(front).(int)
-		if !visit(t.heap[pos]) {
+		if !visit(t.heap[pos].it, t.heap[pos].next) {
 			return
 		}
-		for _, child := range []int{2*pos + 1, 2*pos + 2} {
-			if child < len(t.heap) {
-				heap.Push(front, child)
-			}
+		for below := heapWidth*pos + 1; below <= heapWidth*(pos+1) && below < len(t.heap); below++ {
+			heap.Push(front, below)
 		}
 	}
 }
@@ -99,10 +96,15 @@ type frontier struct {
 	pos []int
 }
 
-func (f *frontier) Len() int           { return len(f.pos) }
-func (f *frontier) Less(i, j int) bool { return f.of.Less(f.pos[i], f.pos[j]) }
-func (f *frontier) Swap(i, j int)      { f.pos[i], f.pos[j] = f.pos[j], f.pos[i] }
-func (f *frontier) Push(x any)         { f.pos = append(f.pos, x.(int)) }
+func (f *frontier) Len() int      { return len(f.pos) }
+func (f *frontier) Swap(i, j int) { f.pos[i], f.pos[j] = f.pos[j], f.pos[i] }
+func (f *frontier) Push(x any)    { f.pos = append(f.pos, x.(int)) }
+
+// Less puts those that are due at one instant in the order of their names.
+func (f *frontier) Less(i, j int) bool {
+	a, b := f.of[f.pos[i]], f.of[f.pos[j]]
+	return a.next < b.next || a.next == b.next && a.it.key.Job < b.it.key.Job
+}
 
 func (f *frontier) Pop() any {
 	last := len(f.pos) - 1

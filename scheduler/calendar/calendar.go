@@ -14,7 +14,7 @@ const horizon = 9 * 366 * daySeconds
 // Calendar says when a job is due. It never changes and may be shared.
 type Calendar struct {
 	zone  string
-	loc   *time.Location
+	in    *zone
 	rule  rule
 	shift int64     // seconds from a slot to its start
 	from  int64     // with a shift: slots up to this instant are not due
@@ -24,11 +24,11 @@ type Calendar struct {
 // rule is what comes due: a cron text, an interval or one instant.
 type rule interface {
 	// next returns the first due instant after the given one, at most limit.
-	next(loc *time.Location, after, limit int64) (due, bool)
+	next(z *zone, after, limit int64) (due, bool)
 	// slots lists the civil minutes that a due stands for.
 	slots(d due) []int64
 	// gap is the smallest distance between two dues, in seconds.
-	gap(loc *time.Location) int64
+	gap(z *zone) int64
 	words() string
 	warnings() []Warning
 }
@@ -60,7 +60,7 @@ type Span struct {
 // Parse reads a cron text, which is refused with an *Error unless it is exactly
 // five strict fields or one of the @names, in the named zone.
 func Parse(expr, zone string) (*Calendar, error) {
-	loc, err := Location(zone)
+	in, err := zoneOf(zone)
 	if err != nil {
 		return nil, err
 	}
@@ -76,14 +76,14 @@ func Parse(expr, zone string) (*Calendar, error) {
 	if !p.ever() {
 		return nil, refuse("choose a day that its month has", "no day of any year matches").in("schedule", expr)
 	}
-	return &Calendar{zone: zone, loc: loc, rule: p}, nil
+	return &Calendar{zone: zone, in: in, rule: p}, nil
 }
 
 // Every is due each so many seconds from the anchor on, the anchor itself
 // excluded. The distance is 1 minute to 366 days; fractions of a second in the
 // anchor are dropped.
 func Every(seconds int64, anchor time.Time, zone string) (*Calendar, error) {
-	loc, err := Location(zone)
+	in, err := zoneOf(zone)
 	if err != nil {
 		return nil, err
 	}
@@ -96,7 +96,7 @@ func Every(seconds int64, anchor time.Time, zone string) (*Calendar, error) {
 	case anchor.Unix() <= 0:
 		return nil, refuse("", "no anchor").in("schedule", text)
 	}
-	return &Calendar{zone: zone, loc: loc, rule: everyRule{seconds: seconds, anchor: anchor.Unix()}}, nil
+	return &Calendar{zone: zone, in: in, rule: everyRule{seconds: seconds, anchor: anchor.Unix()}}, nil
 }
 
 // FromSpec reads the schedule of a signed spec. The anchor is when the op that
@@ -139,17 +139,30 @@ func (c *Calendar) Next(after time.Time) (Due, bool) {
 	return c.due(d), true
 }
 
+// NextWithin is Next for callers that take up only what is due up to an instant: of a
+// later due nothing is told but At, and Slots is empty.
+func (c *Calendar) NextWithin(after, until time.Time) (Due, bool) {
+	d, ok := c.next(after.Unix())
+	if !ok {
+		return Due{}, false
+	}
+	if d.at > until.Unix() {
+		return Due{At: time.Unix(d.at, 0).In(c.in.loc)}, true
+	}
+	return c.due(d), true
+}
+
 // NextAt is Next for callers that need the instant only.
 func (c *Calendar) NextAt(after time.Time) (time.Time, bool) {
 	d, ok := c.next(after.Unix())
-	return time.Unix(d.at, 0).In(c.loc), ok
+	return time.Unix(d.at, 0).In(c.in.loc), ok
 }
 
 func (c *Calendar) next(after int64) (due, bool) {
 	if c.shift > 0 {
 		after = max(after-c.shift, c.from)
 	}
-	d, ok := c.rule.next(c.loc, after, after+horizon)
+	d, ok := c.rule.next(c.in, after, after+horizon)
 	if ok && d.at <= after {
 		// A rule that does not advance would start a job without end. It is a
 		// defect, and the job stops rather than the machine.
@@ -160,7 +173,11 @@ func (c *Calendar) next(after int64) (due, bool) {
 }
 
 func (c *Calendar) due(d due) Due {
-	out := Due{At: time.Unix(d.at, 0).In(c.loc), Shift: time.Duration(c.shift) * time.Second}
+	out := Due{At: time.Unix(d.at, 0).In(c.in.loc), Shift: time.Duration(c.shift) * time.Second}
+	if d.count == 1 {
+		out.Slots = []jobspec.Slot{c.slot(d.first, d.fold)}
+		return out
+	}
 	for _, civil := range c.rule.slots(d) {
 		out.Slots = append(out.Slots, c.slot(civil, d.fold))
 	}
@@ -191,7 +208,7 @@ func (c *Calendar) Span(after, until time.Time) (Span, bool) {
 	}
 	return Span{
 		First: c.slot(first.first, first.fold), Last: c.slot(last.last, last.fold),
-		FirstAt: time.Unix(first.at, 0).In(c.loc), LastAt: time.Unix(last.at, 0).In(c.loc), Count: count,
+		FirstAt: time.Unix(first.at, 0).In(c.in.loc), LastAt: time.Unix(last.at, 0).In(c.in.loc), Count: count,
 	}, true
 }
 
@@ -205,4 +222,4 @@ func (c *Calendar) String() string { return c.rule.words() + ", " + c.zone }
 // Gap is the smallest distance between two due instants, in seconds, with the
 // changes of offset of 2026 to 2034. It is nine years when a schedule comes but
 // once in that time.
-func (c *Calendar) Gap() int64 { return c.rule.gap(c.loc) }
+func (c *Calendar) Gap() int64 { return c.rule.gap(c.in) }

@@ -8,14 +8,14 @@ const gapDays = 9 * 366
 
 // gap looks at one matching day, at the distance between matching days, and at
 // what comes before and after each change of offset.
-func (p *cronRule) gap(loc *time.Location) int64 {
+func (p *cronRule) gap(z *zone) int64 {
 	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).Unix()
 	least, first, last := p.inDay()
 	least = min(least, p.gapOfDays(from, least, first, last))
-	for now := periodAt(loc, from); now.end < from+gapDays*daySeconds && least > minuteSeconds; {
-		then := now.after(loc)
+	for now := periodAt(z, from); now.end < from+gapDays*daySeconds && least > minuteSeconds; {
+		then := now.after(z)
 		if now.offset != then.offset { // else a cut at the turn of the year
-			least = min(least, p.gapAround(loc, now.end, least))
+			least = min(least, p.gapAround(z, now.end, least))
 		}
 		now = then
 	}
@@ -64,11 +64,11 @@ func (p *cronRule) inDay() (least, first, last int64) {
 // the last due before it to the first after it, and on to the second, since the
 // first may be one that the clocks skipped. All others are those of plain days,
 // and what lies further away than the least of those cannot be nearer.
-func (p *cronRule) gapAround(loc *time.Location, at, least int64) int64 {
-	before, known := p.lastBefore(loc, at, least)
+func (p *cronRule) gapAround(z *zone, at, least int64) int64 {
+	before, known := p.lastBefore(z, at, least)
 	after := at - 1
 	for range 2 {
-		d, ok := p.next(loc, after, at+2*least)
+		d, ok := p.next(z, after, at+2*least)
 		if !ok {
 			break
 		}
@@ -81,9 +81,9 @@ func (p *cronRule) gapAround(loc *time.Location, at, least int64) int64 {
 }
 
 // lastBefore is the last due before an instant, within so many seconds.
-func (p *cronRule) lastBefore(loc *time.Location, at, within int64) (last due, ok bool) {
-	d, found := p.next(loc, at-within-1, at-1)
-	for ; found; d, found = p.next(loc, d.at, at-1) {
+func (p *cronRule) lastBefore(z *zone, at, within int64) (last due, ok bool) {
+	d, found := p.next(z, at-within-1, at-1)
+	for ; found; d, found = p.next(z, d.at, at-1) {
 		last, ok = d, true
 	}
 	return last, ok

@@ -17,8 +17,8 @@ func (p *cronRule) wildcard() bool { return p.star[minute] || p.star[hour] }
 
 // next walks the periods of the zone. Inside a period it looks for a civil
 // minute; between two periods it looks at what the clocks skip.
-func (p *cronRule) next(loc *time.Location, after, limit int64) (due, bool) {
-	now := periodAt(loc, after)
+func (p *cronRule) next(z *zone, after, limit int64) (due, bool) {
+	now := periodAt(z, after)
 	civil := ceil(after+1+now.offset, minuteSeconds)
 	for {
 		civil = max(civil, p.firstPass(now))
@@ -29,7 +29,7 @@ func (p *cronRule) next(loc *time.Location, after, limit int64) (due, bool) {
 		if at := m - now.offset; at < now.end {
 			return due{at: at, first: m, last: m, count: 1, fold: now.fold(m)}, at <= limit
 		}
-		then := now.after(loc)
+		then := now.after(z)
 		if d, ok := p.inGap(m, now, then); ok {
 			return d, d.at <= limit
 		}
@@ -79,16 +79,16 @@ func (p *cronRule) ever() bool {
 // everyRule is an interval counted from an anchor.
 type everyRule struct{ seconds, anchor int64 }
 
-func (e everyRule) next(loc *time.Location, after, limit int64) (due, bool) {
+func (e everyRule) next(z *zone, after, limit int64) (due, bool) {
 	passed := max(after-e.anchor, 0) / e.seconds
 	at := e.anchor + (passed+1)*e.seconds
-	p := periodAt(loc, at)
+	p := periodAt(z, at)
 	civil, _ := floor(at+p.offset, minuteSeconds)
 	return due{at: at, first: civil, last: civil, count: 1, fold: p.fold(civil)}, at <= limit
 }
 
 func (e everyRule) slots(d due) []int64 { return []int64{d.first} }
 
-func (e everyRule) gap(*time.Location) int64 { return e.seconds }
+func (e everyRule) gap(*zone) int64 { return e.seconds }
 
 func (e everyRule) warnings() []Warning { return nil }

@@ -15,7 +15,7 @@ type period struct {
 	before     int64 // offset just before start
 }
 
-func periodAt(loc *time.Location, at int64) period {
+func readPeriod(loc *time.Location, at int64) period {
 	t := time.Unix(at, 0).In(loc)
 	_, offset := t.Zone()
 	p := period{start: math.MinInt64, end: math.MaxInt64, offset: int64(offset), before: int64(offset)}
@@ -39,7 +39,7 @@ func periodAt(loc *time.Location, at int64) period {
 }
 
 // after is the period that follows; p must end.
-func (p period) after(loc *time.Location) period { return periodAt(loc, p.end) }
+func (p period) after(z *zone) period { return periodAt(z, p.end) }
 
 // repeated is the civil time up to which this period repeats the one before it,
 // or the smallest number.
@@ -63,15 +63,15 @@ const reach = 26 * hourSeconds
 
 // instants returns when a zone's clocks show a civil time: never, once or twice.
 // For a time that is skipped, end is when the gap ends.
-func instants(loc *time.Location, civil int64) (at []int64, end int64) {
-	for p := periodAt(loc, civil-reach); ; p = p.after(loc) {
+func instants(z *zone, civil int64) (at []int64, end int64) {
+	for p := periodAt(z, civil-reach); ; p = p.after(z) {
 		if t := civil - p.offset; p.start <= t && t < p.end {
 			at = append(at, t)
 		}
 		if p.end >= civil+reach {
 			return at, end
 		}
-		if next := periodAt(loc, p.end); civil-p.offset >= p.end && civil-next.offset < p.end {
+		if next := periodAt(z, p.end); civil-p.offset >= p.end && civil-next.offset < p.end {
 			end = p.end
 		}
 	}

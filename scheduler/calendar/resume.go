@@ -24,14 +24,14 @@ func (c *Calendar) Resume(s jobspec.Slot) (Resumed, error) {
 	if err != nil || s.Zone != c.zone {
 		return Resumed{}, fmt.Errorf("resume after slot %q: not a slot of %s", s, c.zone)
 	}
-	at, end := instants(c.loc, t.Unix())
+	at, end := instants(c.in, t.Unix())
 	when := end
 	if len(at) > 0 {
 		when = at[min(max(s.Fold, 0), len(at)-1)]
 	}
 	when += c.shift
 	// A slot is a whole minute, and its due may lie inside it.
-	r := Resumed{At: time.Unix(when, 0).In(c.loc), After: time.Unix(when+minuteSeconds-1, 0).In(c.loc)}
+	r := Resumed{At: time.Unix(when, 0).In(c.in.loc), After: time.Unix(when+minuteSeconds-1, 0).In(c.in.loc)}
 	if d, ok := c.next(when - 1); ok && d.at == when && d.count > 1 {
 		r.Rest = following(c.due(d).Slots, s)
 	}

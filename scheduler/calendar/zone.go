@@ -30,22 +30,22 @@ func ZoneDataVersion() string { return zoneDataVersion }
 
 // zones maps each IANA name to a loader that parses its data once. The map is
 // built at first use and never changes.
-var zones = sync.OnceValues(func() (map[string]func() (*time.Location, error), error) {
+var zones = sync.OnceValues(func() (map[string]func() (*zone, error), error) {
 	archive, err := zip.NewReader(bytes.NewReader(zoneinfo), int64(len(zoneinfo)))
 	if err != nil {
 		return nil, fmt.Errorf("read embedded zone data: %w", err)
 	}
-	all := make(map[string]func() (*time.Location, error), len(archive.File))
+	all := make(map[string]func() (*zone, error), len(archive.File))
 	for _, f := range archive.File {
 		if strings.HasSuffix(f.Name, "/") || f.Name == "Factory" {
 			continue
 		}
-		all[f.Name] = sync.OnceValues(func() (*time.Location, error) { return readZone(f) })
+		all[f.Name] = sync.OnceValues(func() (*zone, error) { return readZone(f) })
 	}
 	return all, nil
 })
 
-func readZone(f *zip.File) (*time.Location, error) {
+func readZone(f *zip.File) (*zone, error) {
 	r, err := f.Open()
 	if err != nil {
 		return nil, fmt.Errorf("read zone %s: %w", f.Name, err)
@@ -55,12 +55,24 @@ func readZone(f *zip.File) (*time.Location, error) {
 	if err != nil {
 		return nil, fmt.Errorf("read zone %s: %w", f.Name, err)
 	}
-	return time.LoadLocationFromTZData(f.Name, data)
+	loc, err := time.LoadLocationFromTZData(f.Name, data)
+	if err != nil {
+		return nil, err
+	}
+	return newZone(loc), nil
 }
 
 // Location returns the zone of an IANA name from the embedded data. Local,
 // offsets, paths and names in another case are an *Error.
 func Location(name string) (*time.Location, error) {
+	z, err := zoneOf(name)
+	if err != nil {
+		return nil, err
+	}
+	return z.loc, nil
+}
+
+func zoneOf(name string) (*zone, error) {
 	all, err := zones()
 	if err != nil {
 		return nil, err
