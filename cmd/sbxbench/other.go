@@ -12,6 +12,7 @@ func ontime(size) ([]Item, error)    { return nil, errLinux }
 func instant(size) ([]Item, error)   { return nil, errLinux }
 func large(size) ([]Item, error)     { return nil, errLinux }
 func podman(size) ([]Item, error)    { return nil, errLinux }
+func decide(size) ([]Item, error)    { return nil, errLinux }
 func timetable(size) ([]Item, error) { return nil, errLinux }
 
 func loopMain() {}

@@ -73,12 +73,18 @@ func (l *ourLoop) look() time.Time {
 	return next
 }
 
-func (l *ourLoop) add(text string) error {
+func (l *ourLoop) adder(text string) func() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	e := l.entry(text, time.Now())
+	return func() error { return l.add(e) }
+}
+
+func (l *ourLoop) add(e scheduler.Entry) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	before, _ := l.table.NextAt()
-	now := time.Now()
-	if err := l.table.Set(l.entry(text, now), now); err != nil {
+	if err := l.table.Set(e, time.Now()); err != nil {
 		return err
 	}
 	if next, _ := l.table.NextAt(); next.Before(before) {

@@ -38,10 +38,11 @@ func (p *peerLoop) start() {
 	p.settle()
 }
 
-// add adds a job to the running loop.
-func (p *peerLoop) add(text string) error {
-	_, err := p.runner.AddFunc(text, p.run)
-	return err
+func (p *peerLoop) adder(text string) func() error {
+	return func() error {
+		_, err := p.runner.AddFunc(text, p.run)
+		return err
+	}
 }
 
 // settle returns once all that was added is in its place: the loop answers nothing

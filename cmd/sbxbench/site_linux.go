@@ -169,11 +169,17 @@ func (o outputs) Create(stream string) (*os.File, error) {
 	return os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 }
 
-func (s *site) close() {
+// stop ends the service; the files stay.
+func (s *site) stop() {
 	if s.daemon != nil && s.daemon.Process != nil {
 		_ = s.daemon.Process.Signal(syscall.SIGTERM) // it may have ended
 		_ = s.daemon.Wait()
 	}
+	s.daemon = nil
+}
+
+func (s *site) close() {
+	s.stop()
 	if s.backend != nil {
 		_ = s.backend.Close()
 	}
