@@ -142,6 +142,7 @@ func (a *App) consider(ctx context.Context, site Site, d *jobspec.Draft, p place
 
 // judged judges an op that was made.
 func (a *App) judged(ctx context.Context, site Site, p place, who owner, op *jobspec.Op) (candidate, error) {
+	op.Checkpoint = p.checkpoint
 	code, detail := who.judge(jobspec.JobNamespace(op.Tier, op.Net), p.now)
 	in, err := site.Examine(ctx, op, code, detail, p.head.Credentials)
 	if err != nil {

@@ -60,7 +60,7 @@ Exit status: 0 all pass; 20 one fails; 3 one of the first three could not be che
 	export.Flags().StringVar(&dir, "ops", "", "folder to write to; it is made, or must be empty")
 	export.Flags().StringVar(&bundle, "bundle", "", "file to write: ops, trust files, ledger and checkpoints, as a tar archive")
 	export.Flags().BoolVar(&outputs, "outputs", false, "with --bundle: what jobs wrote as well, as far as it is kept")
-	return group("audit", "Prove what was approved and what ran", verify, export)
+	return group("audit", "Prove what was approved and what ran", verify, export, newAttest(a), newFollow(a))
 }
 
 func (a *App) auditVerify(ctx context.Context) error {

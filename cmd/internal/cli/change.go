@@ -108,7 +108,7 @@ func changeProposal(p place, action jobspec.Action, who owner, name jobspec.Name
 	created := jobspec.InstantOf(p.now)
 	op := &jobspec.Op{Type: jobspec.OpType, Host: p.head.Host, Seq: p.head.Seq, Prev: p.head.Prev, Action: action,
 		Job: name, Revision: p.revision(), Created: created, ApplyBefore: created.Add(jobspec.DefaultApplyFor),
-		Principal: who.principal}
+		Principal: who.principal, Checkpoint: p.checkpoint}
 	namespace := jobspec.ManageNamespace
 	switch {
 	case action == jobspec.Enable:

@@ -19,6 +19,7 @@ const (
 	codeRunEnded     jobspec.Code = "run_ended"
 	codeFileProblem  jobspec.Code = "file_problem"
 	codeInstalled    jobspec.Code = "already_installed"
+	codeNoCheckpoint jobspec.Code = "no_checkpoint"
 )
 
 // exitStatus ends a command with a status and no words: what is to be said

@@ -26,6 +26,9 @@ import (
 
 const testHost = jobspec.HostID("9c1f00000000000000000000000000ab")
 
+// testAuditKey is the verifier key of its ledger.
+const testAuditKey = "sbxcron-9c1f00000000000000000000000000ab+0203b279+ATtqJ7zOtqQtYqOo0CpvDXNlMhV3HeJDpjrASKGLWdop"
+
 var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
 
 // bench is a command line with everything around it replaced.
@@ -126,6 +129,14 @@ type fakeSite struct {
 	problems []config.PolicyProblem
 	drafts   []*jobspec.Draft
 	bases    []string
+	seen     string // folder
+}
+
+func (s *fakeSite) SeenDir() (string, error) {
+	if s.seen == "" {
+		s.seen = s.t.TempDir()
+	}
+	return s.seen, nil
 }
 
 func (s *fakeSite) Trust() (*signing.Trust, error) { return s.trust, nil }
@@ -317,7 +328,12 @@ func (f *fakeService) Release(_ context.Context, name jobspec.Name) error {
 	return f.act("release " + string(name))
 }
 func (f *fakeService) Seal(context.Context, api.SealQuery) (api.Seal, error) {
-	return f.seal, f.errs["seal"]
+	out := f.seal
+	if out.Genesis == nil {
+		op := &jobspec.Op{Type: jobspec.OpType, Host: testHost, Action: jobspec.Genesis, Root: &jobspec.GenesisBody{AuditKey: testAuditKey}}
+		out.Genesis, _ = op.Encode()
+	}
+	return out, f.errs["seal"]
 }
 
 func (f *fakeService) Verify(context.Context) (api.Audit, error) { return f.audit, f.errs["audit"] }

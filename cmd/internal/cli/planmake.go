@@ -163,6 +163,7 @@ func (f *folderPlan) plan(item *planItem, p proposal) {
 	digest := p.digest()
 	item.Revision, item.Seq, item.Op, item.Namespace = p.op.Revision, p.op.Seq, &digest, p.namespace
 	f.at.head.Seq, f.at.head.Prev = p.op.Seq+1, digest
+	f.at.checkpoint = "" // one op of a plan says it for all
 	switch p.op.Action {
 	case jobspec.Remove:
 		f.at.all = slices.DeleteFunc(slices.Clone(f.at.all), func(j api.Job) bool { return j.Job == p.op.Job })

@@ -20,6 +20,9 @@ type Ports struct {
 	// Service opens the installation below root ("" for that of the uid): over
 	// its socket while a service listens, else on the files.
 	Service func(ctx context.Context, root string) (api.Service, error)
+	// ServiceAt opens the service that listens on a socket, as one that is forwarded
+	// from another machine.
+	ServiceAt func(ctx context.Context, socket string) (api.Service, error)
 	// Site reads the configuration of that installation.
 	Site func(root string) (Site, error)
 	// Folders are those of a new installation.
@@ -56,6 +59,8 @@ type Site interface {
 	Dirs() store.Dirs
 	// Trust is allowed_signers and revoked_keys.
 	Trust() (*signing.Trust, error)
+	// SeenDir is where this account keeps what it has seen of hosts.
+	SeenDir() (string, error)
 	// Pin is the remembered head.
 	Pin() (store.Pin, error)
 	// DefaultKey is the key that init recorded: a path or a fingerprint, "" for none.

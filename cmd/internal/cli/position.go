@@ -19,6 +19,8 @@ type place struct {
 	now  time.Time // the service's effective time, never before the last op
 	job  *api.Job  // nil: never heard of
 	all  []api.Job // that are there
+
+	checkpoint string // the newest one of the ledger, which the op will carry; "" for none
 }
 
 // othersOf counts the jobs of a principal beside the named one.
@@ -50,6 +52,9 @@ func (a *App) findHead(ctx context.Context, svc api.Service, site Site) (place, 
 		return place{}, err
 	}
 	p := place{head: head, now: head.Now}
+	if p.checkpoint, err = a.remember(ctx, svc, site, head.Host); err != nil {
+		return place{}, err
+	}
 	if p.now.IsZero() {
 		p.now = a.Now()
 	}

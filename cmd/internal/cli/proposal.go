@@ -38,7 +38,11 @@ func (p proposal) digest() jobspec.Digest { return jobspec.DigestOf(p.bytes) }
 // showProposal tells the owner what is about to be signed. It goes to standard error
 // and is not silenced by -q: nobody signs what was not shown.
 func (a *App) showProposal(p proposal, who owner) {
-	a.note("You are about to sign: %s job %s, revision %d.", p.op.Action, p.op.Job, p.op.Revision)
+	if p.op.Action.AboutJob() {
+		a.note("You are about to sign: %s job %s, revision %d.", p.op.Action, p.op.Job, p.op.Revision)
+	} else {
+		a.note("You are about to sign: %s.", p.op.Action)
+	}
 	if p.op.Spec != nil {
 		a.note("It will run WITHOUT YOU, on its schedule, until it expires or you remove it.")
 	}

@@ -144,6 +144,7 @@ func (a *App) reboundJobs(ctx context.Context, svc api.Service, site Site, who o
 		all = append(all, r)
 		if len(r.Refused) == 0 {
 			p.head.Seq, p.head.Prev = r.proposal.op.Seq+1, r.proposal.digest()
+			p.checkpoint = "" // one op of a plan says it for all
 		}
 	}
 	return all, checkAnswers(o.answers, all)

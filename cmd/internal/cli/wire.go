@@ -26,7 +26,10 @@ import (
 func Wire(version string, now func() time.Time) Ports {
 	w := wiring{version: version, now: now}
 	return Ports{
-		Service:  w.service,
+		Service: w.service,
+		ServiceAt: func(ctx context.Context, socket string) (api.Service, error) {
+			return client.Dial(ctx, socket, max(os.Getuid(), 0))
+		},
 		Site:     w.openSite,
 		Folders:  w.folders,
 		Key:      func(ctx context.Context, s keysource.Source) (keysource.Signer, error) { return s.Open(ctx) },
@@ -138,13 +141,23 @@ func (w wiring) openSite(root string) (Site, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &ownSite{site: site, w: w}, nil
+	return &ownSite{site: site, w: w, root: root}, nil
 }
 
 // ownSite is a Site on the files of CONF.
 type ownSite struct {
 	site config.Site
 	w    wiring
+	root string // "": where the uid's installation lies
+}
+
+// SeenDir lies below the folder that was named, else in the caller's home, beside
+// STATE: an older STATE that is put back brings no older memory with it.
+func (s *ownSite) SeenDir() (string, error) {
+	if s.root != "" && owns(s.site) {
+		return filepath.Join(filepath.Dir(s.site.Conf), "seen"), nil
+	}
+	return config.SeenDir()
 }
 
 func (s *ownSite) Dirs() store.Dirs               { return s.site.Dirs }

@@ -62,6 +62,18 @@ func Find(root string) (Site, error) {
 	return Site{Dirs: d}, err
 }
 
+// SeenDir is where the account of this process keeps what it has seen of hosts. No
+// variable picks it.
+func SeenDir() (string, error) {
+	uid := max(os.Getuid(), 0)
+	u, err := user.LookupId(strconv.Itoa(uid))
+	if err != nil {
+		return "", fmt.Errorf("find home of uid %d: %w", uid, err)
+	}
+	d, err := store.UserDirs(u.HomeDir, uid)
+	return d.State + "-seen", err
+}
+
 // System returns the installation of root as others see it: its socket, and the
 // public files of CONF.
 func System() Site { return Site{Dirs: store.SystemDirs()} }
