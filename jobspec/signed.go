@@ -38,6 +38,8 @@ func (op *Op) mayUse(namespace string) bool {
 		return namespace == RootNamespace
 	case Add, Replace, Enable:
 		return op.Tier != NoTier && op.Net != NoNet && namespace == JobNamespace(op.Tier, op.Net)
+	case Attest:
+		return namespace == ManageNamespace
 	case Disable, Remove:
 		return namespace == ManageNamespace || namespace == RootNamespace
 	default:

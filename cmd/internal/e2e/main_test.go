@@ -30,14 +30,16 @@ import (
 // What the tests tell their own main, by the environment. The shipped program
 // reads none of these.
 const (
-	envMain   = "E2E_MAIN"   // "1": be sbxcron
-	envOffset = "E2E_OFFSET" // seconds to add to the clock
-	envClock  = "E2E_CLOCK"  // file with a duration to add to the clock, read at each look
-	envKill   = "E2E_KILL"   // number of the step at which to die
-	envFrom   = "E2E_FROM"   // name of the step from which steps are counted
-	envSteps  = "E2E_STEPS"  // file to which each step is written
-	envAhead  = "E2E_AHEAD"  // file whose change stands for an update of packages: jobs are judged ahead, and seldom else
-	envHalt   = "E2E_HALT"   // folder: a step waits while a file with its name lies there
+	envMain    = "E2E_MAIN"    // "1": be sbxcron
+	envOffset  = "E2E_OFFSET"  // seconds to add to the clock
+	envClock   = "E2E_CLOCK"   // file with a duration to add to the clock, read at each look
+	envKill    = "E2E_KILL"    // number of the step at which to die
+	envFrom    = "E2E_FROM"    // name of the step from which steps are counted
+	envSteps   = "E2E_STEPS"   // file to which each step is written
+	envAhead   = "E2E_AHEAD"   // file whose change stands for an update of packages: jobs are judged ahead, and seldom else
+	envSyslog  = "E2E_SYSLOG"  // socket of the system's log; the machine's own hears nothing of tests
+	envSealing = "E2E_SEALING" // how often a checkpoint is made
+	envHalt    = "E2E_HALT"    // folder: a step waits while a file with its name lies there
 )
 
 func TestMain(m *testing.M) {
@@ -94,7 +96,10 @@ func runDaemon(ctx context.Context, o cli.DaemonOptions, clock shiftedClock, ste
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGTERM)
 	parts := daemon.Real()
-	parts.Clock = clock
+	parts.Clock, parts.Syslog = clock, os.Getenv(envSyslog)
+	if every, err := time.ParseDuration(os.Getenv(envSealing)); err == nil {
+		parts.CheckpointEvery = every
+	}
 	if clock.file != "" {
 		parts.Alarm = newPoll // a timer would sleep through a step of the clock
 	}

@@ -43,6 +43,7 @@ type Engine struct {
 	lock     *store.Lock
 	chain    *store.Chain  // nil while it cannot be proven
 	chainErr error         // why not
+	unsealed bool          // it is because the ledger is not the one that was signed
 	writer   *store.Writer // while the lock is held
 	history  *store.History
 	ledger   *store.Ledger // while the lock is held
@@ -103,7 +104,7 @@ func (e *Engine) changed() {
 func (e *Engine) opened() (*store.Chain, error) {
 	e.mu.RLock()
 	defer e.mu.RUnlock()
-	if e.chain == nil {
+	if e.chain == nil || e.unsealed {
 		return nil, e.chainErr
 	}
 	if len(e.chain.State().Pending) > 0 && e.chainErr != nil {

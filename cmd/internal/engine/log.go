@@ -16,7 +16,7 @@ import (
 // they are signed with. What speaks against it is why nothing may run; nothing is
 // appended then either.
 func (e *Engine) openLog() error {
-	if e.ledger == nil || e.chain == nil {
+	if e.unsealed = false; e.ledger == nil || e.chain == nil {
 		return nil
 	}
 	c, err := e.certified()
@@ -29,9 +29,7 @@ func (e *Engine) openLog() error {
 	if err == nil {
 		return nil
 	}
-	if e.chainErr == nil {
-		e.chainErr = err
-	}
+	e.unsealed, e.chainErr = true, err
 	err = e.ledger.Close()
 	e.ledger, e.log = nil, nil
 	if err != nil {
