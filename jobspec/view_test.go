@@ -2,6 +2,7 @@ package jobspec
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 )
@@ -177,7 +178,7 @@ func TestAnOldSpecCannotBeEnabled(t *testing.T) {
 func TestNamespacesThatAnActionCanUse(t *testing.T) {
 	all := append(JobNamespaces(), RootNamespace, ManageNamespace, "", "file", ".none.v1@sbxcron", "scratch..v1@sbxcron")
 	for _, op := range []*Op{{Action: Genesis}, {Action: Add, Tier: Workspace, Net: NetNone}, {Action: Replace, Tier: Scratch, Net: NetProxy},
-		{Action: Enable, Tier: ReadOnly, Net: NetNone}, {Action: Enable}, {Action: Disable}, {Action: Remove}, {Action: "attest"}, {}} {
+		{Action: Enable, Tier: ReadOnly, Net: NetNone}, {Action: Enable}, {Action: Disable}, {Action: Remove}, {Action: Attest}, {Action: "rotate"}, {}} {
 		var may []string
 		for _, ns := range all {
 			if op.mayUse(ns) {
@@ -185,12 +186,47 @@ func TestNamespacesThatAnActionCanUse(t *testing.T) {
 			}
 		}
 		want := map[Action]string{Genesis: "[root.v1@sbxcron]", Add: "[workspace.none.v1@sbxcron]", Replace: "[scratch.proxy.v1@sbxcron]",
-			Enable: "[read-only.none.v1@sbxcron]", Disable: "[root.v1@sbxcron manage.v1@sbxcron]", Remove: "[root.v1@sbxcron manage.v1@sbxcron]"}[op.Action]
+			Enable: "[read-only.none.v1@sbxcron]", Disable: "[root.v1@sbxcron manage.v1@sbxcron]", Remove: "[root.v1@sbxcron manage.v1@sbxcron]", Attest: "[manage.v1@sbxcron]"}[op.Action]
 		if op.Action == Enable && op.Tier == NoTier || want == "" {
 			want = "[]"
 		}
 		if got := fmt.Sprint(may); got != want {
 			t.Errorf("%s: %s, want %s", op.Action, got, want)
 		}
+	}
+}
+
+// An attest is about no job: it leaves all of them as they are, and the chain has
+// its checkpoint from then on.
+func TestAnAttestSaysNothingButItsCheckpoint(t *testing.T) {
+	v, now := chain(t, JobActive)
+	before, _ := v.Job("j")
+	op := candidate(v, now, Attest, false, NoTier, NoNet)
+	op.Job, op.Revision, op.Spec, op.Checkpoint = "", 0, nil, "log\n7\n"
+	for what, change := range map[string]func(op *Op){
+		"no checkpoint":   func(op *Op) { op.Checkpoint = "" },
+		"an endless one":  func(op *Op) { op.Checkpoint = strings.Repeat("x", 4097) },
+		"a job":           func(op *Op) { op.Job = "j" },
+		"a revision":      func(op *Op) { op.Revision = 1 },
+		"a tier":          func(op *Op) { op.Tier = Scratch },
+		"a target":        func(op *Op) { op.Target = before.SpecOp },
+		"another genesis": func(op *Op) { op.Root = &GenesisBody{} },
+	} {
+		bad := *op
+		change(&bad)
+		if _, err := v.Check(&bad); CodeOf(err) != CodeSpecMalformed {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if ns, err := v.Check(op); err != nil || ns != ManageNamespace {
+		t.Fatalf("%q, %v", ns, err)
+	}
+	fork := v.Fork()
+	v.Extend(op, DigestOf([]byte("attest")))
+	if after, _ := v.Job("j"); after != before || v.Checkpoint != op.Checkpoint || fork.Checkpoint != "" || len(v.Jobs()) != len(fork.Jobs()) {
+		t.Errorf("job %+v, checkpoint %q", after, v.Checkpoint)
+	}
+	if head, ok := v.Op(op.Seq); !ok || head.Action != Attest || head.Job != "" || head.Principal != op.Principal {
+		t.Errorf("%+v", head)
 	}
 }

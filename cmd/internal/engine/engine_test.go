@@ -182,6 +182,8 @@ func TestAnOpThatMayNotBePutInForceIsRefusedAndRecorded(t *testing.T) {
 		"for another host":                 {func(_ *bench, op *jobspec.Op) { op.Host = "ffffffffffffffffffffffffffffffff" }, "", jobspec.CodeHostMismatch},
 		"of another principal":             {func(_ *bench, op *jobspec.Op) { op.Principal = "bob" }, "", jobspec.CodeKeyNotForPrincipal},
 		"of a principal without a ceiling": {nil, "", jobspec.CodePrincipalUnknown},
+		"with a checkpoint of nothing":     {func(_ *bench, op *jobspec.Op) { op.Checkpoint = "log\n7\n" }, "", jobspec.CodeCheckpointInvalid},
+		"with a checkpoint of another key": {func(b *bench, op *jobspec.Op) { op.Checkpoint = strangeNote(b.t) }, "", jobspec.CodeCheckpointInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t)
