@@ -69,7 +69,7 @@ func OpenBundle(path string) (b *Bundle, err error) {
 	if b.History, err = store.OpenHistory(b.Dirs); err != nil {
 		return b, err
 	}
-	b.Lines = b.History.Len()
+	b.Lines, b.prefix = b.History.Len(), filepath.Dir(b.Dirs.State)+string(filepath.Separator)
 	if _, there := os.Lstat(b.Dirs.OutputDir()); there == nil {
 		b.Outputs = store.NewOutputs(b.Dirs, nil)
 	}

@@ -16,6 +16,8 @@ type Evidence struct {
 	Living  func(run string) bool // runs that have no end yet because they go on; nil: none
 	Pinned  bool                  // the chain was held against the pin, with this result:
 	Chain   error
+
+	prefix string // that paths are named without
 }
 
 // Anchor is what the auditor brings, from somewhere else than the evidence. The

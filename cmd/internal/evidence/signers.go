@@ -95,7 +95,7 @@ func judgeOp(j *judgement, o chainOp, vouched, other []*signing.Trust) {
 
 // bestOf is what the first list says that accepts the signature, else the first.
 func bestOf(lists []*signing.Trust, o chainOp, sig []byte) (first signing.Result, err error) {
-	err = &signing.UntrustedError{}
+	err = &jobspec.OpError{Reason: jobspec.CodeKeyUnknown, Seq: o.op.Seq, Detail: "no list of signers is there that genesis or a checkpoint vouches for"}
 	for i, t := range lists {
 		r, bad := t.Check(o.Op, sig, o.op.Created.Time())
 		if bad == nil {
