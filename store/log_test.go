@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/signing/auditkey"
@@ -419,4 +421,46 @@ func (h *logHost) proveAll() {
 		}
 		return nil
 	}))
+}
+
+// Whatever order lines, checkpoints, days, starts and losses of the derived file
+// come in: what is signed is what was appended.
+func TestAnyOrderOfStepsLeavesASoundLog(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		h := newLogHost(t)
+		defer func() { must(t, h.lock.Close()) }()
+		l, g, done := h.open()
+		now, want := time.Duration(0), int64(0)
+		for range rapid.IntRange(1, 25).Draw(rt, "steps") {
+			switch rapid.SampledFrom([]string{"append", "append", "checkpoint", "day", "open", "lose"}).Draw(rt, "step") {
+			case "append":
+				n := rapid.IntRange(1, 9).Draw(rt, "lines")
+				var leaves []*record.Leaf
+				for range n {
+					leaves = append(leaves, storetest.Leaf(record.Alert, storetest.Epoch().Add(now)))
+				}
+				_, err := l.Append(leaves...)
+				must(t, err)
+				want += int64(n)
+			case "checkpoint":
+				h.checkpoint(g, now)
+			case "day":
+				now += day
+			case "lose":
+				done()
+				must(t, os.Truncate(h.d.Tree(), 0))
+				l, g, done = h.open()
+			case "open":
+				done()
+				l, g, done = h.open()
+			}
+		}
+		h.checkpoint(g, now)
+		done()
+		a, codes := h.audit()
+		if len(codes) != 0 || a.Proven != want || a.Lines != want {
+			rt.Fatalf("%d lines: %+v", want, a)
+		}
+		h.proveAll()
+	})
 }

@@ -70,7 +70,20 @@ func (a *App) init(ctx context.Context, o initOptions) error {
 	if err != nil {
 		return err
 	}
+	a.protectReceipts(dirs)
 	return a.printInstalled(done)
+}
+
+// protectReceipts sets the flag that lets nobody take a receipt back, where root
+// makes an installation in the system's own folders. One below --root must be easy
+// to throw away.
+func (a *App) protectReceipts(dirs store.Dirs) {
+	if !dirs.System() || a.flags.root != "" {
+		return
+	}
+	if err := store.ProtectReceipts(dirs); err != nil {
+		a.say("note: receipts of checkpoints are not append-only: %s", err)
+	}
 }
 
 func (o initOptions) check() (jobspec.Principal, error) {
