@@ -331,6 +331,10 @@ func TestTamperingIsNamed(t *testing.T) {
 				t.Errorf("start: %v", err)
 			}
 			if err == nil {
+				again := g.Recheck(t.Context())
+				if read := strings.HasPrefix(c.name, "nothing") || strings.HasPrefix(c.name, "a receipt"); read != (again == nil) {
+					t.Errorf("read again: %v", again)
+				}
 				must(t, g.Close())
 			}
 			if c.code == "" {

@@ -28,10 +28,16 @@ func (d *daemon) auditKeys() store.AuditKeys {
 	return auditkey.Ring{Path: d.Site.AuditKey(), Name: checkpoint.Origin(host)}
 }
 
-// checkpoints signs the ledger now and then, beside the road of every run.
+// checkpoints signs the ledger now and then, beside the road of every run. At the
+// start, and once a day, it reads again what was signed.
 func (d *daemon) checkpoints(ctx context.Context) {
+	ended := true
 	for {
-		d.checkpoint()
+		ended = d.checkpoint() || ended
+		if ended {
+			d.recheck(ctx)
+			ended = false
+		}
 		select {
 		case <-ctx.Done():
 			return
@@ -42,20 +48,30 @@ func (d *daemon) checkpoints(ctx context.Context) {
 
 // checkpoint signs what is new and sends it out of the reach of this account. A
 // checkpoint that cannot be made is told of once, by a line of the ledger too;
-// from then on status says so.
-func (d *daemon) checkpoint() {
+// from then on status says so. It reports
+// whether an epoch ended.
+func (d *daemon) checkpoint() (epochEnded bool) {
 	made, err := d.svc.Checkpoint()
 	for _, s := range made {
 		d.announce(s)
+		epochEnded = epochEnded || s.Ends()
 	}
 	if err == nil || d.unsigned {
-		return
+		return epochEnded
 	}
 	d.unsigned = true
 	d.Log.Error("the ledger is not signed any more", "cause", err.Error())
 	alert := &record.Leaf{Kind: record.Alert, Reasons: []record.Reason{{Code: jobspec.CodeOr(err, jobspec.CodeAuditUnavailable), Detail: err.Error()}}}
 	if _, err := d.svc.Append(alert); err != nil {
 		d.Log.Error("record that", "cause", err.Error())
+	}
+	return epochEnded
+}
+
+// recheck looks whether the lines on the disk are still those that were signed.
+func (d *daemon) recheck(ctx context.Context) {
+	if err := d.svc.RecheckLedger(ctx); err != nil && ctx.Err() == nil {
+		d.Log.Error("the signed ledger was read again", "cause", err.Error())
 	}
 }
 

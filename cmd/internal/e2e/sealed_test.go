@@ -166,3 +166,42 @@ func TestALedgerThatDoesNotFitItsCheckpointRunsNothing(t *testing.T) {
 		})
 	}
 }
+
+// The start takes the kept hashes for what lies further back, and reads all of it
+// right after that: then, too, nothing runs any more.
+func TestAnOldLineThatWasChangedIsFoundAfterTheStart(t *testing.T) {
+	h := newHouse(t)
+	h.must("add", "j", "--yes", "--schedule", never, "--", "/bin/true")
+	s := h.start()
+	if r := h.run("run", "j", "--wait"); r.code != 0 {
+		t.Fatalf("run: exit %d\n%s", r.code, r.err)
+	}
+	s.stop()
+	all, err := filepath.Glob(filepath.Join(h.dirs().LedgerDir(), "*.jsonl"))
+	must(t, err)
+	b, err := os.ReadFile(all[0])
+	must(t, err)
+	must(t, os.WriteFile(all[0], []byte(strings.Replace(string(b), `"outcome":"succeeded"`, `"outcome":"timed_out"`, 1)), 0o600))
+	s = h.start()
+	for deadline := time.Now().Add(20 * time.Second); h.run("status").code != 3; time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("nobody noticed: %s", s.log)
+		}
+	}
+	if e := h.failure("run", "j"); e.ErrCode != jobspec.CodeLedgerTampered {
+		t.Errorf("run: %+v", e)
+	}
+	s.stop()
+	if r := h.run("audit", "verify"); r.code != 20 || !strings.Contains(r.out, string(jobspec.CodeLedgerTampered)) {
+		t.Errorf("audit verify: exit %d\n%s", r.code, r.out)
+	}
+	var alerts int
+	for _, l := range h.ledger() {
+		if l.Kind == "alert" {
+			alerts++
+		}
+	}
+	if alerts != 1 {
+		t.Errorf("%d alerts", alerts)
+	}
+}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
 	"github.com/sbxcron/sbxcron/jobspec"
+	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/store"
 	"github.com/sbxcron/sbxcron/store/checkpoint"
 )
@@ -81,6 +82,27 @@ func (e *Engine) Checkpoint() ([]store.Signed, error) {
 	}
 	pin := chain.State().Pin
 	return log.Checkpoint(e.Now(), store.Head{Seq: pin.Seq, Digest: pin.Digest})
+}
+
+// RecheckLedger reads the whole signed ledger again. What does not fit its newest
+// checkpoint keeps everything from running from then on, and is a line of the
+// ledger. Another error says that nobody could tell.
+func (e *Engine) RecheckLedger(ctx context.Context) error {
+	e.mu.RLock()
+	log := e.log
+	e.mu.RUnlock()
+	if log == nil {
+		return nil
+	}
+	err := log.Recheck(ctx)
+	if !errors.As(err, new(*store.Error)) {
+		return err
+	}
+	e.mu.Lock()
+	e.unsealed, e.chainErr = true, err
+	e.mu.Unlock()
+	alert := &record.Leaf{Kind: record.Alert, Reasons: []record.Reason{{Code: jobspec.CodeOf(err), Detail: err.Error()}}}
+	return errors.Join(err, e.note(alert))
 }
 
 // Seal gives the newest checkpoint with what leads to it from what the caller
