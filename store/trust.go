@@ -54,6 +54,16 @@ func (d Dirs) trustCopy(kind TrustKind, digest jobspec.Digest) string {
 	return filepath.Join(d.TrustDir(), string(kind)+"."+strings.TrimPrefix(digest.String(), "sha256:"))
 }
 
+// ReadTrust returns one kept version.
+func ReadTrust(d Dirs, kind TrustKind, digest jobspec.Digest) ([]byte, error) {
+	path := d.trustCopy(kind, digest)
+	b, err := safefile.Read(path, safefile.Options{MaxBytes: maxTrustBytes, UID: d.UID, Secret: true})
+	if err == nil && jobspec.DigestOf(b) != digest {
+		err = &Error{Reason: jobspec.CodeStoreCorrupt, Seq: NoSeq, Path: path, Detail: "the bytes do not fit the digest in the name"}
+	}
+	return b, err
+}
+
 // AllTrust returns every kept version of one kind, oldest first. A copy whose
 // bytes do not fit its name is an error beside the good ones.
 func AllTrust(d Dirs, kind TrustKind) ([]TrustCopy, error) {

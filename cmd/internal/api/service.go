@@ -38,6 +38,8 @@ type Service interface {
 	Hold(ctx context.Context, name jobspec.Name, reason string, until time.Time) error
 	Release(ctx context.Context, name jobspec.Name) error
 
+	// Prove gives the proof of a run.
+	Prove(ctx context.Context, q ProofQuery) (Proof, error)
 	// Seal gives the newest checkpoint of the ledger to whoever remembers an older one.
 	Seal(ctx context.Context, q SealQuery) (Seal, error)
 

@@ -38,9 +38,7 @@ Exit status: 0 all pass; 20 one fails; 3 one of the first three could not be che
 			return a.auditEvidence(strings.Join(args, ""), brought)
 		}),
 	}
-	verify.Flags().StringVar(&brought.genesis, "genesis", "", "digest of genesis, as init printed it")
-	verify.Flags().StringVar(&brought.signers, "signers", "", "allowed_signers file that you trust; what it does not name has not signed")
-	verify.Flags().StringArrayVar(&brought.checkpoints, "checkpoint", nil, "file with a signed checkpoint that you have kept")
+	brought.bind(verify)
 	var dir, bundle string
 	var outputs bool
 	export := &cobra.Command{
@@ -60,7 +58,7 @@ Exit status: 0 all pass; 20 one fails; 3 one of the first three could not be che
 	export.Flags().StringVar(&dir, "ops", "", "folder to write to; it is made, or must be empty")
 	export.Flags().StringVar(&bundle, "bundle", "", "file to write: ops, trust files, ledger and checkpoints, as a tar archive")
 	export.Flags().BoolVar(&outputs, "outputs", false, "with --bundle: what jobs wrote as well, as far as it is kept")
-	return group("audit", "Prove what was approved and what ran", verify, export, newAttest(a), newFollow(a))
+	return group("audit", "Prove what was approved and what ran", verify, export, newAttest(a), newFollow(a), newAuditProve(a), newAuditCheck(a))
 }
 
 func (a *App) auditVerify(ctx context.Context) error {
@@ -109,11 +107,7 @@ func (a *App) printAudit(v api.Audit) {
 		{"complete", v.Complete, "whether ops are missing"},
 		{"runs", v.Runs, "whether what ran is proven by checkpoints"},
 	} {
-		words := row.verdict
-		if words == api.NotChecked {
-			words = "not checked"
-		}
-		a.line("%-10s %-12s %s", row.name, words, row.means)
+		a.line("%-10s %-12s %s", row.name, spaced(row.verdict), row.means)
 	}
 	if v.Runs == api.NotChecked {
 		a.line("%-10s %s", "", "the ledger has no checkpoints yet: its lines are read, and proven by nothing but this machine")

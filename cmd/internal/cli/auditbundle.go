@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"os"
 
+	"github.com/spf13/cobra"
+
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
 	"github.com/sbxcron/sbxcron/cmd/internal/evidence"
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -17,6 +19,13 @@ type anchorFlags struct {
 	genesis     string
 	signers     string
 	checkpoints []string
+}
+
+// bind adds the flags to a command.
+func (f *anchorFlags) bind(c *cobra.Command) {
+	c.Flags().StringVar(&f.genesis, "genesis", "", "digest of genesis, as init printed it")
+	c.Flags().StringVar(&f.signers, "signers", "", "allowed_signers file that you trust; what it does not name has not signed")
+	c.Flags().StringArrayVar(&f.checkpoints, "checkpoint", nil, "file with a signed checkpoint that you have kept")
 }
 
 func (f anchorFlags) none() bool {

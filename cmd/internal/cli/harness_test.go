@@ -327,6 +327,10 @@ func (f *fakeService) Hold(_ context.Context, name jobspec.Name, reason string, 
 func (f *fakeService) Release(_ context.Context, name jobspec.Name) error {
 	return f.act("release " + string(name))
 }
+func (f *fakeService) Prove(context.Context, api.ProofQuery) (api.Proof, error) {
+	return api.Proof{}, nil
+}
+
 func (f *fakeService) Seal(context.Context, api.SealQuery) (api.Seal, error) {
 	out := f.seal
 	if out.Genesis == nil {

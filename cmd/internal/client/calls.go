@@ -142,6 +142,16 @@ func (c *Client) Release(ctx context.Context, name jobspec.Name) error {
 	return c.post(ctx, requestTime, nil, nil, "jobs", string(name), "release")
 }
 
+// Prove asks for the proof of a run.
+func (c *Client) Prove(ctx context.Context, q api.ProofQuery) (out api.Proof, err error) {
+	v := url.Values{}
+	set(v, "checkpoint", q.Checkpoint)
+	if q.Full {
+		v.Set("full", "1")
+	}
+	return out, c.get(ctx, verifyTime, &out, v, "runs", q.Run, "proof")
+}
+
 // Seal asks for the newest checkpoint.
 func (c *Client) Seal(ctx context.Context, q api.SealQuery) (out api.Seal, err error) {
 	v := url.Values{}

@@ -71,6 +71,7 @@ func (s *server) routes() http.Handler {
 		"GET /v1/days":                 s.days,
 		"GET /v1/history":              s.history,
 		"GET /v1/runs/{id}":            s.run,
+		"GET /v1/runs/{id}/proof":      s.prove,
 		"POST /v1/runs/{id}/cancel":    s.paced(s.cancel),
 		"GET /v1/status":               s.status,
 		"GET /v1/audit":                s.audit,
@@ -284,6 +285,15 @@ func (s *server) runOf(r *http.Request, uid int, what string, wait bool, may fun
 
 func (s *server) run(r *http.Request, uid int) (any, error) {
 	return s.runOf(r, uid, "read", r.URL.Query().Get("wait") == "1", s.who.mayRead)
+}
+
+// prove is for whoever may read the run.
+func (s *server) prove(r *http.Request, uid int) (any, error) {
+	if _, err := s.runOf(r, uid, "prove", false, s.who.mayRead); err != nil {
+		return nil, err
+	}
+	q := r.URL.Query()
+	return s.svc.Prove(r.Context(), api.ProofQuery{Run: r.PathValue("id"), Checkpoint: q.Get("checkpoint"), Full: q.Get("full") == "1"})
 }
 
 func (s *server) start(r *http.Request, uid int) (any, error) {

@@ -122,6 +122,11 @@ func (v *Visitor) Release(ctx context.Context, name jobspec.Name) error {
 	return v.act(func(e *Engine) error { return e.Release(ctx, name) })
 }
 
+// Prove is Engine.Prove.
+func (v *Visitor) Prove(ctx context.Context, q api.ProofQuery) (api.Proof, error) {
+	return visit(v, func(e *Engine) (api.Proof, error) { return e.Prove(ctx, q) })
+}
+
 // Seal is Engine.Seal.
 func (v *Visitor) Seal(ctx context.Context, q api.SealQuery) (api.Seal, error) {
 	return visit(v, func(e *Engine) (api.Seal, error) { return e.Seal(ctx, q) })
