@@ -20,9 +20,9 @@ type Proof struct {
 	Op         ProvenOp     `json:"op"`
 
 	// With ProofQuery.Full.
-	Genesis *ProvenOp `json:"genesis,omitempty"`
-	Epochs  []string  `json:"epochs,omitempty"`  // the last checkpoint of each epoch before
-	Signers string    `json:"signers,omitempty"` // the allowed_signers that the start names
+	Genesis string   `json:"genesis,omitempty"` // op 0; who brings its digest needs no signature of it
+	Epochs  []string `json:"epochs,omitempty"`  // the last checkpoint of each epoch before
+	Signers string   `json:"signers,omitempty"` // the allowed_signers that the start names
 }
 
 // ProvenLine is a line with the hashes that lead from it to the root.

@@ -23,6 +23,7 @@ type bench struct {
 	dirs store.Dirs
 	key  *signingtest.Key
 	now  time.Time
+	ring store.AuditKeys // nil: no checkpoints are made
 }
 
 func newBench(t *testing.T) *bench {
@@ -76,7 +77,7 @@ func (b *bench) openOn(serve bool, disk store.Disk) (*Engine, error) {
 	clock := func() time.Time { return b.now }
 	x := &examine.Examiner{Site: site, Now: clock}
 	return Open(Options{Site: site, Clock: clock, BootID: "boot", Version: "test", Examiner: x,
-		Outputs: store.NewOutputs(b.dirs, rand.Reader), Disk: disk, Serve: serve})
+		Outputs: store.NewOutputs(b.dirs, rand.Reader), Disk: disk, Serve: serve, AuditKeys: b.ring})
 }
 
 func must(t *testing.T, err error) {

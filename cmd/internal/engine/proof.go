@@ -87,11 +87,11 @@ func (e *Engine) proveLines(out *api.Proof, row store.RunRow, point store.Signed
 
 // proveRoad adds what leads from genesis to the checkpoint and to the signer.
 func (e *Engine) proveRoad(out *api.Proof, chain Entries, row store.RunRow) error {
-	genesis, err := provenOp(chain, 0)
+	genesis, err := chain.Entry(0)
 	if err != nil {
 		return err
 	}
-	out.Genesis = &genesis
+	out.Genesis = string(genesis.Op)
 	point, err := checkpoint.Unverified(out.Checkpoint)
 	if err != nil {
 		return err

@@ -45,10 +45,10 @@ func CheckProof(p *api.Proof, anchor Anchor) api.Checked {
 
 // genesis is op 0 of a full proof, if it is the one that the auditor means.
 func (c *proofCheck) genesis() *jobspec.Op {
-	if c.anchor.Genesis.IsZero() || c.p.Genesis == nil {
+	if c.anchor.Genesis.IsZero() || c.p.Genesis == "" {
 		return nil
 	}
-	raw := []byte(c.p.Genesis.Op)
+	raw := []byte(c.p.Genesis)
 	if d := jobspec.DigestOf(raw); d != c.anchor.Genesis {
 		c.against(authentic, jobspec.CodeHostMismatch, opName(0), "its digest is %s, and the genesis that you named is %s", d, c.anchor.Genesis)
 		return nil
@@ -66,6 +66,9 @@ func (c *proofCheck) genesis() *jobspec.Op {
 func (c *proofCheck) point(genesis *jobspec.Op) (checkpoint.Checkpoint, error) {
 	for _, w := range c.anchor.Checkpoints {
 		c.vouched = c.vouched || w.Note == c.p.Checkpoint
+	}
+	if !c.vouched && genesis == nil && len(c.anchor.Checkpoints) > 0 {
+		c.doubt(intact, jobspec.CodeCheckpointInvalid, "checkpoint", "the proof is made in another one than you brought; make it with audit prove --checkpoint")
 	}
 	if c.vouched || genesis == nil {
 		return checkpoint.Unverified(c.p.Checkpoint)
