@@ -29,12 +29,12 @@ const (
 )
 
 func runBuckets() []string {
-	return []string{rowsBucket, jobsBucket, idsBucket, openBucket, slotBucket, metaBucket}
+	return []string{rowsBucket, jobsBucket, idsBucket, openBucket, slotBucket, metaBucket, acceptedBucket}
 }
 
 const (
-	runsVersion = "1"
-	indexBatch  = 1000 // leaves a transaction while catching up
+	runsVersion = "2"
+	indexBatch  = 4096 // leaves a transaction while catching up
 	addBatch    = 128  // leaves that may wait
 )
 
@@ -45,6 +45,7 @@ type Runs struct {
 	dirs    Dirs
 	history *History
 	boot    string
+	folds   []Fold
 	db      *bolt.DB
 	damage  error
 	adding  sync.Mutex // one at a time takes leaves into the index: each begins where the last one ended
@@ -54,9 +55,10 @@ type Runs struct {
 // OpenRuns opens the index over h and brings it up to date. It is built anew
 // when it is missing, damaged, of another version, ahead of the ledger, about
 // another ledger, or was not closed in an earlier boot of the machine, when a
-// page may have been lost with the power. boot is the kernel's boot id.
-func OpenRuns(d Dirs, h *History, boot string) (*Runs, error) {
-	r := &Runs{dirs: d, history: h, boot: boot}
+// page may have been lost with the power; also when it was kept with other folds.
+// boot is the kernel's boot id.
+func OpenRuns(d Dirs, h *History, boot string, folds ...Fold) (*Runs, error) {
+	r := &Runs{dirs: d, history: h, boot: boot, folds: folds}
 	usable, err := r.tryOpen()
 	if err != nil {
 		return nil, err
@@ -97,21 +99,21 @@ func runsOptions() *bolt.Options {
 
 // fits compares the meta data with the ledger. Anything odd is a no.
 func (r *Runs) fits() bool {
-	var version, state, boot, last string
+	var version, state, boot, last, folds string
 	var next int64
 	err := r.view(func(tx *bolt.Tx) error {
 		meta := tx.Bucket([]byte(metaBucket))
-		for _, name := range runBuckets() {
+		for _, name := range r.buckets() {
 			if tx.Bucket([]byte(name)) == nil {
 				return errors.New("a bucket is missing")
 			}
 		}
 		version, state = string(meta.Get([]byte("version"))), string(meta.Get([]byte("state")))
 		boot, last = string(meta.Get([]byte("boot"))), string(meta.Get([]byte("last")))
-		next = nextLeaf(meta)
+		folds, next = string(meta.Get([]byte(foldsKey))), nextLeaf(meta)
 		return nil
 	})
-	if err != nil || version != runsVersion || next > r.history.Len() {
+	if err != nil || folds != foldNames(r.folds) || version != runsVersion || next > r.history.Len() {
 		return false
 	}
 	if state != "clean" && boot != r.boot {
@@ -146,14 +148,7 @@ func (r *Runs) rebuild() error {
 			return err
 		}
 		r.db = db
-		return db.Update(func(tx *bolt.Tx) error {
-			for _, name := range runBuckets() {
-				if _, err := tx.CreateBucket([]byte(name)); err != nil {
-					return err
-				}
-			}
-			return tx.Bucket([]byte(metaBucket)).Put([]byte("version"), []byte(runsVersion))
-		})
+		return db.Update(r.makeBuckets)
 	})
 	if err != nil {
 		return fmt.Errorf("rebuild run index: %w", err)
@@ -311,7 +306,7 @@ func (r *Runs) index(batch []Leaf) error {
 			return errGap
 		}
 		for _, l := range batch {
-			if err := indexLeaf(tx, l); err != nil {
+			if err := errors.Join(indexLeaf(tx, l), r.derive(tx, l.Leaf)); err != nil {
 				return err
 			}
 		}

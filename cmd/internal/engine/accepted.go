@@ -9,8 +9,8 @@ import (
 )
 
 // acceptLog is what the ledger says of when ops were accepted, read so far. Each
-// line is read once in the life of an engine: with a million ops it takes seconds,
-// and every commit asks.
+// line is read once in the life of an engine, since every commit asks. What a start
+// finds comes from the run index: a million lines would take seconds.
 type acceptLog struct {
 	mu   sync.Mutex
 	of   *store.History
@@ -45,6 +45,11 @@ func (e *Engine) acceptances() (acceptTimes, time.Time, error) {
 	if broken == nil {
 		most = chain.State().Len()
 	}
+	if broken == nil && e.history.Len()-l.next > fewLines {
+		if err := l.recall(e.runs, most); err != nil {
+			return nil, time.Time{}, err
+		}
+	}
 	next := l.next
 	when := append(make(acceptTimes, 0, most), l.when...)
 	err := e.history.Scan(l.next, func(leaf store.Leaf) error {
@@ -63,6 +68,18 @@ func (e *Engine) acceptances() (acceptTimes, time.Time, error) {
 		l.next, l.when = next, when
 	}
 	return when, l.boot, err
+}
+
+// fewLines are read from the ledger sooner than from the index.
+const fewLines = 1000
+
+// recall takes what the run index knows.
+func (l *acceptLog) recall(runs *store.Runs, most int64) error {
+	known, err := runs.Accepted(most)
+	if err == nil && known.Next > l.next {
+		l.next, l.when, l.boot = known.Next, known.When, known.Boot
+	}
+	return err
 }
 
 // with notes one more op.

@@ -10,7 +10,6 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/runner/throwaway"
-	"github.com/sbxcron/sbxcron/store"
 )
 
 // foreseeTime bounds how long one job is looked at: a file system of its owner that
@@ -111,19 +110,16 @@ func (e *Engine) recallAlerts() error {
 		return nil
 	}
 	future := map[jobspec.Name]foreseen{}
-	err := e.history.Scan(0, func(l store.Leaf) error {
-		if l.Kind != record.Alert || l.Job == "" {
-			return nil
-		}
+	alerts, err := e.lastAlerts()
+	if err != nil {
+		return err
+	}
+	for job, l := range alerts {
 		f := foreseen{op: l.Op}
 		if len(l.Reasons) > 0 {
 			f.reason = l.Reasons[0]
 		}
-		future[l.Job] = f
-		return nil
-	})
-	if err != nil {
-		return err
+		future[job] = f
 	}
 	e.mu.Lock()
 	e.future = future

@@ -110,14 +110,8 @@ func (e *Engine) NoteBoot(pid int) error {
 		leaves = append(leaves, &record.Leaf{Kind: record.Alert, Reasons: []record.Reason{{Code: jobspec.CodeOf(e.chainErr), Detail: e.chainErr.Error()}}})
 	}
 	if chain, err := e.opened(); err == nil {
-		state := chain.State()
-		for seq := range state.Len() {
-			if _, ok := accepted.at(seq); ok {
-				continue
-			}
-			op, _ := state.Head(seq)
-			digest, _ := state.Digest(seq)
-			leaves = append(leaves, &record.Leaf{Kind: record.OpAccepted, Job: op.Job, Op: digest, Seq: seq, Principal: op.Principal})
+		if leaves, err = e.noteAccepted(chain.State(), accepted, leaves); err != nil {
+			return err
 		}
 	}
 	if err := e.note(leaves...); err != nil {
@@ -125,6 +119,30 @@ func (e *Engine) NoteBoot(pid int) error {
 	}
 	_, _ = e.trust() // keeps what is in force; a fault is told of by Problems
 	return nil
+}
+
+// noteAtOnce bounds how many lines one append takes, which are all in memory and share
+// one sync.
+const noteAtOnce = 1 << 14
+
+// noteAccepted adds the lines of ops that have none. It gives back those that are not
+// in the ledger yet.
+func (e *Engine) noteAccepted(state *store.State, accepted acceptTimes, leaves []*record.Leaf) ([]*record.Leaf, error) {
+	for seq := range state.Len() {
+		if _, ok := accepted.at(seq); ok {
+			continue
+		}
+		if len(leaves) >= noteAtOnce {
+			if err := e.note(leaves...); err != nil {
+				return nil, err
+			}
+			leaves = leaves[:0]
+		}
+		op, _ := state.Head(seq)
+		digest, _ := state.Digest(seq)
+		leaves = append(leaves, &record.Leaf{Kind: record.OpAccepted, Job: op.Job, Op: digest, Seq: seq, Principal: op.Principal})
+	}
+	return leaves, nil
 }
 
 // OpenRuns are the starts that no end follows.
@@ -140,34 +158,3 @@ func (e *Engine) OpenRuns() ([]*record.Leaf, error) {
 	return out, nil
 }
 
-// Holds are the holds that no release follows, by job: a hold outlives the
-// service that took it, and the signing of another revision.
-func (e *Engine) Holds() (map[jobspec.Name]*record.Leaf, error) {
-	held := map[jobspec.Name]*record.Leaf{}
-	err := e.history.Scan(0, func(l store.Leaf) error {
-		switch {
-		case l.Kind == record.Held && l.Slot == nil && l.Outcome == "":
-			held[l.Job] = l.Leaf
-		case l.Kind == record.Released:
-			delete(held, l.Job)
-		}
-		return nil
-	})
-	return held, err
-}
-
-// Breakers are what the ledger says of denied runs, by job.
-func (e *Engine) Breakers() (map[jobspec.Name]*scheduler.Breaker, error) {
-	all := map[jobspec.Name]*scheduler.Breaker{}
-	err := e.history.Scan(0, func(l store.Leaf) error {
-		switch l.Kind {
-		case record.Finished, record.Held, record.Released:
-			if all[l.Job] == nil {
-				all[l.Job] = &scheduler.Breaker{}
-			}
-			all[l.Job].Note(l.Leaf)
-		}
-		return nil
-	})
-	return all, err
-}

@@ -53,7 +53,7 @@ func (e *Engine) open() error {
 		return err
 	}
 	var err error
-	if e.runs, err = store.OpenRuns(e.Site.Dirs, e.history, e.BootID); err != nil {
+	if e.runs, err = store.OpenRuns(e.Site.Dirs, e.history, e.BootID, folds()...); err != nil {
 		return err
 	}
 	return e.findHighest()
@@ -208,6 +208,6 @@ func (e *Engine) openUnlocked() error {
 		return err
 	}
 	var err error
-	e.runs, err = store.OpenRuns(e.Site.Dirs, e.history, e.BootID)
+	e.runs, err = store.OpenRuns(e.Site.Dirs, e.history, e.BootID, folds()...)
 	return err
 }
