@@ -52,6 +52,8 @@ func (o *onDisk) LastCovered(job jobspec.Name, op jobspec.Digest) (jobspec.Slot,
 	return c.Slot, c.At, ok, err
 }
 
+func (o *onDisk) Covered() (scheduler.CoveredBy, error) { return o.LastCovered, nil }
+
 func (o *onDisk) OpenRuns() ([]*record.Leaf, error) { return nil, nil }
 
 // Many jobs that are due each minute, and a service that was off for a day: how long

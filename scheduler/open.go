@@ -86,13 +86,20 @@ func (s *Scheduler) load(first bool) error {
 // change brings the table in line with the entries.
 func (s *Scheduler) change(entries []Entry, first bool) ([]*record.Leaf, error) {
 	var rows []*record.Leaf
+	covered := s.o.History.LastCovered
+	if first {
+		var err error
+		if covered, err = s.o.History.Covered(); err != nil {
+			return nil, fmt.Errorf("read the last slots: %w", err)
+		}
+	}
 	inForce := make(map[jobspec.Name]bool, len(entries))
 	for _, e := range entries {
 		inForce[e.Job] = inForce[e.Job] || e.Until.IsZero()
 		if !first && (!e.Until.IsZero() || s.unchanged(e)) {
 			continue
 		}
-		more, err := s.admit(e)
+		more, err := s.admit(e, covered)
 		if err != nil {
 			return nil, err
 		}
@@ -153,13 +160,17 @@ func (s *Scheduler) unchanged(e Entry) bool {
 
 // admit takes one entry in, or, for one that has ceased, the slots up to its
 // end. What goes wrong with one job's schedule is that job's problem.
-func (s *Scheduler) admit(e Entry) ([]*record.Leaf, error) {
-	slot, scheduled, covered, err := s.o.History.LastCovered(e.Job, e.Op)
+func (s *Scheduler) admit(e Entry, last CoveredBy) ([]*record.Leaf, error) {
+	slot, scheduled, covered, err := last(e.Job, e.Op)
 	if err != nil {
 		return nil, fmt.Errorf("read the last slot of job %q: %w", e.Job, err)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !covered && e.Until.IsZero() { // it needs no look before it stands in the table
+		s.seat(e, s.afterLive(e, e.from()))
+		return nil, nil
+	}
 	cal, err := s.table.calendar(e)
 	if err != nil {
 		s.table.Delete(e.Job)
@@ -168,7 +179,7 @@ func (s *Scheduler) admit(e Entry) ([]*record.Leaf, error) {
 	}
 	var rows []*record.Leaf
 	key := Key{e.Job, e.Op, e.Seq}
-	after := e.Since.Add(calendar.Jitter(e.Schedule, e.Op)) // slots up to Since are not due, whenever they would start
+	after := e.from()
 	if covered {
 		r, err := cal.Resume(slot)
 		if err != nil {
@@ -180,18 +191,34 @@ func (s *Scheduler) admit(e Entry) ([]*record.Leaf, error) {
 		}
 		after = latest(after, scheduled, r.After)
 	}
-	if r := s.live[e.Job]; r != nil && len(r.due.Slots) > 0 && r.key == key {
-		after = latest(after, r.due.At) // its row may not be durable yet
-	}
+	after = s.afterLive(e, after)
 	if !e.Until.IsZero() {
 		return append(rows, s.untilEnd(key, cal, after, e.Until)...), nil
 	}
+	s.seat(e, after)
+	return rows, nil
+}
+
+// from is the instant after which the entry's slots are due: those up to Since are not,
+// whenever they would start.
+func (e Entry) from() time.Time { return e.Since.Add(calendar.Jitter(e.Schedule, e.Op)) }
+
+// afterLive is not before the slot of a run whose row may not be durable yet. The
+// caller holds mu.
+func (s *Scheduler) afterLive(e Entry, after time.Time) time.Time {
+	if r := s.live[e.Job]; r != nil && len(r.due.Slots) > 0 && r.key == (Key{e.Job, e.Op, e.Seq}) {
+		return latest(after, r.due.At)
+	}
+	return after
+}
+
+// seat puts an entry into the table. The caller holds mu.
+func (s *Scheduler) seat(e Entry, after time.Time) {
 	if err := s.table.Set(e, after); err != nil {
 		s.report(e.Job, err)
-		return rows, nil
+		return
 	}
 	delete(s.problems, e.Job)
-	return rows, nil
 }
 
 func (s *Scheduler) untilEnd(key Key, cal *calendar.Calendar, after, until time.Time) []*record.Leaf {

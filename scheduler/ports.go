@@ -139,12 +139,18 @@ type Hold struct {
 	ends  time.Duration // with Until: the latest end by the clock that nobody sets
 }
 
+// CoveredBy is the last slot of a job and op, as History.LastCovered gives it.
+type CoveredBy func(job jobspec.Name, op jobspec.Digest) (slot jobspec.Slot, scheduled time.Time, ok bool, err error)
+
 // History answers from the ledger.
 type History interface {
 	// LastCovered is the last slot of this job and op that any row covers, started
 	// rows included. scheduled is the instant that the row gives, zero for the
 	// later slots of a range.
 	LastCovered(job jobspec.Name, op jobspec.Digest) (slot jobspec.Slot, scheduled time.Time, ok bool, err error)
+	// Covered gives what answers as LastCovered does, from the rows that are there
+	// when it is called. Who asks about all jobs asks so.
+	Covered() (CoveredBy, error)
 	// OpenRuns are the started rows that no final row follows.
 	OpenRuns() ([]*record.Leaf, error)
 	// Holds are the held rows without a slot that no released row follows.

@@ -157,6 +157,8 @@ func (l *simLedger) mayRelease(run string, attempt int) bool {
 }
 
 // LastCovered implements scheduler.History.
+func (l *simLedger) Covered() (scheduler.CoveredBy, error) { return l.LastCovered, nil }
+
 func (l *simLedger) LastCovered(job jobspec.Name, op jobspec.Digest) (jobspec.Slot, time.Time, bool, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

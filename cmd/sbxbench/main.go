@@ -2,7 +2,7 @@
 // ratios: absolute times of one machine say little about another.
 //
 //	sbxbench [--json] [--pairs N] [--burst N] [--turns N] [--jobs N]
-//	         [launch|large|podman|burst|ontime|instant|decide|timetable ...]
+//	         [launch|large|podman|burst|ontime|instant|decide|timetable|start ...]
 package main
 
 import (
@@ -44,7 +44,22 @@ type size struct {
 // suites are the measurements by name.
 var suites = map[string]func(size) ([]Item, error){
 	"launch": launch, "burst": burst, "ontime": ontime, "instant": instant, "large": large, "podman": podman,
-	"timetable": timetable, "decide": decide,
+	"timetable": whole(timetable, starts), "decide": decide, "start": starts,
+}
+
+// whole is a measurement of several.
+func whole(suites ...func(size) ([]Item, error)) func(size) ([]Item, error) {
+	return func(of size) ([]Item, error) {
+		var all []Item
+		for _, suite := range suites {
+			items, err := suite(of)
+			if err != nil {
+				return nil, err
+			}
+			all = append(all, items...)
+		}
+		return all, nil
+	}
 }
 
 // order is that of all suites, for a call that names none.

@@ -13,6 +13,7 @@ func instant(size) ([]Item, error)   { return nil, errLinux }
 func large(size) ([]Item, error)     { return nil, errLinux }
 func podman(size) ([]Item, error)    { return nil, errLinux }
 func decide(size) ([]Item, error)    { return nil, errLinux }
+func starts(size) ([]Item, error)    { return nil, errLinux }
 func timetable(size) ([]Item, error) { return nil, errLinux }
 
 func loopMain() {}

@@ -85,6 +85,9 @@ func (l *Ledger) LastCovered(job jobspec.Name, op jobspec.Digest) (slot jobspec.
 	return slot, at, ok, nil
 }
 
+// Covered implements scheduler.History.
+func (l *Ledger) Covered() (scheduler.CoveredBy, error) { return l.LastCovered, nil }
+
 // OpenRuns implements scheduler.History.
 func (l *Ledger) OpenRuns() ([]*record.Leaf, error) {
 	var open []*record.Leaf

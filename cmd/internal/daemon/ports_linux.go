@@ -263,6 +263,8 @@ func (h history) LastCovered(job jobspec.Name, op jobspec.Digest) (jobspec.Slot,
 	return h.e.LastCovered(job, op)
 }
 
+func (h history) Covered() (scheduler.CoveredBy, error) { return h.e.Covered() }
+
 func (h history) OpenRuns() ([]*record.Leaf, error) { return h.e.OpenRuns() }
 
 func (h history) Holds() (map[jobspec.Name]scheduler.Hold, error) {

@@ -22,8 +22,33 @@ import (
 // LastCovered is the last slot of a job and op that any line covers.
 func (e *Engine) LastCovered(job jobspec.Name, op jobspec.Digest) (jobspec.Slot, time.Time, bool, error) {
 	c, ok, err := e.runs.LastSlot(job, op)
+	if err != nil {
+		return c.Slot, c.At, ok, err
+	}
+	return e.believed(job, op, c, ok)
+}
+
+// Covered is LastCovered of many: what it gives answers from the lines that are there
+// when it is called.
+func (e *Engine) Covered() (scheduler.CoveredBy, error) {
+	all, err := e.runs.LastSlots()
+	if err != nil {
+		return nil, err
+	}
+	return func(job jobspec.Name, op jobspec.Digest) (jobspec.Slot, time.Time, bool, error) {
+		c, ok := all.Last(job, op)
+		return e.believed(job, op, c, ok)
+	}, nil
+}
+
+// believed takes what the index says where it can be.
+func (e *Engine) believed(job jobspec.Name, op jobspec.Digest, c store.Covered, ok bool) (_ jobspec.Slot, _ time.Time, _ bool, err error) {
+	if !ok {
+		e.doubt(job, false, c.At)
+		return c.Slot, c.At, false, nil
+	}
 	now := e.Now()
-	early := ok && c.At.After(now.Add(2*scheduler.ClaimAhead))
+	early := c.At.After(now.Add(2*scheduler.ClaimAhead))
 	e.doubt(job, early, c.At)
 	if early && tooEarly(c.At, now) {
 		c, ok, err = e.coveredSoFar(job, op, now)
