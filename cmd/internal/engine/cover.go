@@ -48,7 +48,7 @@ func (e *Engine) believed(job jobspec.Name, op jobspec.Digest, c store.Covered, 
 		return c.Slot, c.At, false, nil
 	}
 	now := e.Now()
-	early := c.At.After(now.Add(2*scheduler.ClaimAhead))
+	early := c.At.After(now.Add(2 * scheduler.ClaimAhead))
 	e.doubt(job, early, c.At)
 	if early && tooEarly(c.At, now) {
 		c, ok, err = e.coveredSoFar(job, op, now)

@@ -157,4 +157,3 @@ func (e *Engine) OpenRuns() ([]*record.Leaf, error) {
 	}
 	return out, nil
 }
-
