@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 
 	"github.com/spf13/cobra"
@@ -111,7 +112,11 @@ func (a *App) auditFollow(ctx context.Context, dir, socket string) error {
 		if err != nil {
 			return err
 		}
-		m, err := a.follow(ctx, svc, dir, st.Host)
+		host, err := onlyHost(dir, st.Host)
+		if err != nil {
+			return auditFailed(err)
+		}
+		m, err := a.follow(ctx, svc, dir, host)
 		if err != nil {
 			return auditFailed(err)
 		}
@@ -122,6 +127,25 @@ func (a *App) auditFollow(ctx context.Context, dir, socket string) error {
 		}
 		return a.printFollowed(m)
 	})
+}
+
+// onlyHost refuses another host than the one that dir follows: a host that calls
+// itself by a new name has no past that it could be held against.
+func onlyHost(dir string, said jobspec.HostID) (jobspec.HostID, error) {
+	host, err := jobspec.ParseHostID(string(said))
+	if err != nil {
+		return "", &checkpoint.Error{Reason: jobspec.CodeCheckpointInvalid, Detail: "the service names no host: " + err.Error()}
+	}
+	known, err := filepath.Glob(filepath.Join(dir, "*.json"))
+	if err != nil {
+		return "", fileError(err, "name a folder whose name has no pattern in it")
+	}
+	for _, path := range known {
+		if path != checkpoint.MemoryFile(dir, host) {
+			return "", &checkpoint.Error{Reason: jobspec.CodeCheckpointFork, Detail: fmt.Sprintf("this is host %s, and %q follows %q; use a folder for each host", host, dir, filepath.Base(path))}
+		}
+	}
+	return host, nil
 }
 
 // auditFailed gives a refusal of a checkpoint the status of an audit that failed.

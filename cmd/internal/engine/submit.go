@@ -31,15 +31,15 @@ func (e *Engine) judge(ctx context.Context, view *jobspec.View, entry store.Entr
 	if err := checkTimes(op, now, e.Clock()); err != nil {
 		return op, err
 	}
-	if err := e.heldBefore(op.Checkpoint); err != nil {
-		return op, err
-	}
 	trust, err := e.trust()
 	if err != nil {
 		return op, err
 	}
 	signed, err := e.signedBy(trust, entry, op, namespace, now)
 	if err != nil {
+		return op, err
+	}
+	if err := e.heldBefore(op.Checkpoint); err != nil {
 		return op, err
 	}
 	return op, e.judgePolicy(ctx, view, op, signed)
