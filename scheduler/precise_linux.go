@@ -25,6 +25,9 @@ type PreciseTimer struct {
 	file  *os.File
 	conn  syscall.RawConn
 	once  sync.Once
+	look  func(fd uintptr) bool // is hasRung
+	// failed says that the kernel gave an error instead of a ring; for who waits.
+	failed bool
 
 	mu     sync.Mutex
 	rung   bool // and not heard yet
@@ -47,32 +50,37 @@ func NewPreciseTimer(clock Clock) (*PreciseTimer, error) {
 		file.Close()
 		return nil, fmt.Errorf("wait for a timer: %w", err)
 	}
-	return &PreciseTimer{clock: clock, fd: fd, file: file, conn: conn}, nil
+	t := &PreciseTimer{clock: clock, fd: fd, file: file, conn: conn}
+	t.look = t.hasRung
+	return t, nil
 }
 
 // Wait returns when it rings, and at once where it is stopped. An error of the kernel
 // is a ring after a second: rather too often than never.
 func (t *PreciseTimer) Wait() {
-	var failed unix.Errno
-	err := t.conn.Read(func(fd uintptr) (over bool) {
-		var times [8]byte
-		_, _, errno := unix.RawSyscall(unix.SYS_READ, fd, uintptr(unsafe.Pointer(&times)), unsafe.Sizeof(times))
-		switch errno {
-		case unix.EAGAIN, unix.EINTR:
-			return false
-		case 0, unix.ECANCELED: // the clock was set, which is worth a look too
-			return true
-		}
-		failed = errno
-		return true
-	})
+	err := t.conn.Read(t.look)
 	t.mu.Lock()
 	t.rung = false
-	closed := t.closed
+	failed := !t.closed && (err != nil || t.failed)
 	t.mu.Unlock()
-	if !closed && (err != nil || failed != 0) {
+	if failed {
 		time.Sleep(time.Second)
 	}
+}
+
+// hasRung takes the ring of the kernel's timer, false where there is none yet.
+func (t *PreciseTimer) hasRung(fd uintptr) bool {
+	var times [8]byte
+	_, _, errno := unix.RawSyscall(unix.SYS_READ, fd, uintptr(unsafe.Pointer(&times)), unsafe.Sizeof(times))
+	t.failed = false
+	switch errno {
+	case 0, unix.ECANCELED: // the clock was set, which is worth a look too
+	case unix.EAGAIN, unix.EINTR:
+		return false
+	default:
+		t.failed = true
+	}
+	return true
 }
 
 // Arm sets the next ring, at most 30 seconds away. The zero time stands for no

@@ -53,7 +53,8 @@ type item struct {
 type Timetable struct {
 	heap   dueHeap
 	byJob  itemIndex
-	turns  []Turn // of the last call of Due
+	turns  []Turn // of the last call of Due, and their dues
+	dues   []calendar.Due
 	room   itemRoom
 	shared calendars
 
@@ -162,19 +163,22 @@ const keptTurns = 256
 // are the same. They are valid until the next call.
 func (t *Timetable) Due(now time.Time) []Turn {
 	clear(t.turns) // lets go of what they hold
-	turns := t.turns[:0]
+	clear(t.dues)
+	turns, dues := t.turns[:0], t.dues[:0]
 	for len(t.heap) > 0 && t.heap[0].next <= now.Unix() {
 		it := t.heap[0].it
-		turn, next, ok := it.turn(t.heap[0].next, now)
-		turns = append(turns, turn)
+		var next int64
+		var ok bool
+		turns = append(turns, Turn{})
+		dues, next, ok = it.turn(&turns[len(turns)-1], dues, t.heap[0].next, now)
 		if ok {
 			t.heap.set(0, next)
 		} else {
 			t.Delete(it.key.Job)
 		}
 	}
-	if t.turns = turns; len(turns) > keptTurns {
-		t.turns = nil
+	if t.turns, t.dues = turns, dues; len(turns) > keptTurns {
+		t.turns, t.dues = nil, nil
 	}
 	slices.SortStableFunc(turns, func(a, b Turn) int {
 		return cmp.Or(a.first().Compare(b.first()), cmp.Compare(a.Key.Job, b.Key.Job))
@@ -182,30 +186,31 @@ func (t *Timetable) Due(now time.Time) []Turn {
 	return turns
 }
 
-// turn is what came due since an instant, and when the job is due next; false where
-// that is never.
-func (it *item) turn(since int64, now time.Time) (turn Turn, next int64, ok bool) {
-	turn = Turn{Key: it.key, how: it.how}
+// turn says what came due since an instant, with its dues behind the given ones, and
+// when the job is due next; false where that is never.
+func (it *item) turn(turn *Turn, dues []calendar.Due, since int64, now time.Time) (all []calendar.Due, next int64, ok bool) {
+	turn.Key, turn.how = it.key, it.how
 	first := time.Unix(since-1, 0)
 	from := first
 	if young := now.Add(-MissedAfter); from.Before(young) {
 		turn.Missed, _ = it.cal.Span(from, young)
 		from = young
 	}
-	for {
+	for all = dues; ; {
 		due, again := it.cal.NextWithin(from, now)
 		if next, ok = due.At.Unix(), again; !ok || len(due.Slots) == 0 {
 			break
 		}
-		turn.Dues, from = append(turn.Dues, due), due.At
+		all, from = append(all, due), due.At
 	}
+	turn.Dues = all[len(dues):len(all):len(all)]
 	if it.how.once && turn.Missed.Count > 0 {
-		turn = it.catchUp(turn, first, now)
+		*turn = it.catchUp(*turn, first, now)
 	}
-	return turn, next, ok
+	return all, next, ok
 }
 
-func (t Turn) first() time.Time {
+func (t *Turn) first() time.Time {
 	if len(t.Dues) > 0 {
 		return t.Dues[0].At
 	}

@@ -19,12 +19,13 @@ import (
 	"github.com/sbxcron/sbxcron/runner"
 )
 
-// decide compares what a trigger takes with the least that it could: from the call for
-// a run until its payload would be let go, with the signature verified, the files of
-// the job opened and looked at, the decision made twice, and the started row durable;
-// beside one check of a signature over the same bytes and one write of as much as the
-// row takes, made durable in the same folder. No sandbox is built: what that costs is
-// in the rows of launch.
+// decide compares what the service does between a sandbox that stands and the start of
+// its payload with the least that it could be: the op read and verified by the trust
+// files as they are, the decision made by the policy as it is, and the started row
+// durable; beside one check of a signature over the same bytes and one write of as much
+// as the row takes, made durable in the same folder. The second row begins with the
+// call for a run, so the files of the job are opened and looked at too. No sandbox is
+// built: what that costs is in the rows of launch.
 func decide(of size) ([]Item, error) {
 	s, err := newSite()
 	if err != nil {
@@ -51,11 +52,16 @@ func decide(of size) ([]Item, error) {
 	}
 	o := daemon.Options{Site: s.conf, Version: "sbxbench", Log: slog.New(slog.DiscardHandler), Parts: parts}
 	err = daemon.Attend(context.Background(), o, func(ctx context.Context, svc api.Service) error {
-		ours, theirs, err := pairing(of.pairs, func() (float64, error) { return gate.trigger(ctx, svc) }, peer.once)
-		if err != nil {
-			return err
+		for _, row := range []struct {
+			name string
+			from *time.Time
+		}{{"due.decide", &gate.stood}, {"due.trigger", &gate.called}} {
+			ours, theirs, err := pairing(of.pairs, func() (float64, error) { return gate.trigger(ctx, svc, row.from) }, peer.once)
+			if err != nil {
+				return err
+			}
+			items = append(items, compare(row.name, "ms", "a raw ed25519 verify and one fdatasync", ours, theirs))
 		}
-		items = append(items, compare("due.decide", "ms", "a raw ed25519 verify and one fdatasync", ours, theirs))
 		return nil
 	})
 	return items, err
@@ -65,10 +71,13 @@ func decide(of size) ([]Item, error) {
 // ended already.
 type noSandbox struct {
 	daemon.Sandbox
-	released time.Time
+	called, stood, released time.Time // of the last trigger
 }
 
-func (n *noSandbox) Prepare(context.Context, *runner.Plan) (runner.Armed, error) { return n, nil }
+func (n *noSandbox) Prepare(context.Context, *runner.Plan) (runner.Armed, error) {
+	n.stood = time.Now()
+	return n, nil
+}
 
 func (n *noSandbox) Facts() record.Facts {
 	return record.Facts{Backend: n.Name(), Layers: []string{"none"}, Probe: "none: measured without a sandbox", UID: os.Getuid()}
@@ -89,10 +98,10 @@ func (n *noSandbox) Wait() record.End {
 	return record.End{Outcome: record.OutcomeSucceeded, StartedAt: n.released, EndedAt: time.Now(), Exited: true}
 }
 
-// trigger is how long it took until the payload was let go.
-func (n *noSandbox) trigger(ctx context.Context, svc api.Service) (float64, error) {
-	n.released = time.Time{}
-	begun := time.Now()
+// trigger is how long it took from an instant of a trigger until its payload was let
+// go.
+func (n *noSandbox) trigger(ctx context.Context, svc api.Service, from *time.Time) (float64, error) {
+	n.called, n.stood, n.released = time.Now(), time.Time{}, time.Time{}
 	run, err := svc.Start(ctx, launchJob)
 	if err != nil {
 		return 0, err
@@ -100,10 +109,10 @@ func (n *noSandbox) trigger(ctx context.Context, svc api.Service) (float64, erro
 	if run, err = svc.Run(ctx, run.Run, true); err != nil {
 		return 0, err
 	}
-	if run.Outcome != string(record.OutcomeSucceeded) || n.released.IsZero() {
+	if run.Outcome != string(record.OutcomeSucceeded) || n.stood.IsZero() || n.released.IsZero() {
 		return 0, fmt.Errorf("the run was %s %v", run.Outcome, run.Reasons)
 	}
-	return ms(n.released.Sub(begun)), nil
+	return ms(n.released.Sub(*from)), nil
 }
 
 // least is the least that a trigger could be: the peer of decide.

@@ -43,7 +43,8 @@ type due struct {
 
 // Due is one instant at which a job is due. Slots has one entry, but where a gap
 // of daylight saving makes several fall on one instant: the first is the one
-// that runs, the others are coalesced with it.
+// that runs, the others are coalesced with it. The list is not to be changed: dues of
+// one instant may share it.
 type Due struct {
 	At    time.Time // in the calendar's zone, with the shift
 	Slots []jobspec.Slot
@@ -175,7 +176,7 @@ func (c *Calendar) next(after int64) (due, bool) {
 func (c *Calendar) due(d due) Due {
 	out := Due{At: time.Unix(d.at, 0).In(c.in.loc), Shift: time.Duration(c.shift) * time.Second}
 	if d.count == 1 {
-		out.Slots = []jobspec.Slot{c.slot(d.first, d.fold)}
+		out.Slots = c.in.slotsOf(d.first, d.fold, c.zone)
 		return out
 	}
 	for _, civil := range c.rule.slots(d) {

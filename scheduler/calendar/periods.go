@@ -3,7 +3,10 @@ package calendar
 import (
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
+
+	"github.com/sbxcron/sbxcron/jobspec"
 )
 
 // The years whose periods a zone keeps at hand: each due job asks for the period that
@@ -13,11 +16,30 @@ const (
 	keptUntil = 2051
 )
 
-// zone is a zone with the periods of these years. It never changes.
+// zone is a zone with the periods of these years. It never changes, but for the slot
+// that it named last.
 type zone struct {
 	loc  *time.Location
 	from int64 // the periods answer for instants from here on
 	kept []period
+	last atomic.Pointer[named]
+}
+
+// named is the one slot of a due, as a list. Many jobs are due at the same minute.
+type named struct {
+	civil int64
+	fold  int
+	slots []jobspec.Slot
+}
+
+// slotsOf names the slot of a civil minute of a zone of that name.
+func (z *zone) slotsOf(civil int64, fold int, name string) []jobspec.Slot {
+	if n := z.last.Load(); n != nil && n.civil == civil && n.fold == fold && n.slots[0].Zone == name {
+		return n.slots
+	}
+	slots := []jobspec.Slot{jobspec.SlotAt(time.Unix(civil, 0).UTC(), name, fold)}
+	z.last.Store(&named{civil, fold, slots})
+	return slots
 }
 
 func newZone(loc *time.Location) *zone {
