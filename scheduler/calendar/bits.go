@@ -3,6 +3,7 @@ package calendar
 import (
 	"errors"
 	"fmt"
+	mathbits "math/bits"
 	"strings"
 	"time"
 
@@ -40,9 +41,12 @@ func parseBits(c checked) (b bits, err error) {
 	return b, nil
 }
 
-func (b bits) has(f, v int) bool { return b[f]&(1<<v) != 0 }
+func (b *bits) has(f, v int) bool { return b[f]&(1<<v) != 0 }
 
-func (b bits) full(f int) bool {
+// from is the least number from v on that is in a set, and 64 where there is none.
+func (b *bits) from(f, v int) int { return mathbits.TrailingZeros64(b[f] >> v << v) }
+
+func (b *bits) full(f int) bool {
 	for v := fields[f].lo; v <= fields[f].top(); v++ {
 		if !b.has(f, v) {
 			return false
@@ -73,37 +77,42 @@ func (p *cronRule) day(dom int, m time.Month, dow int) bool {
 // limit. Civil times are seconds since 1970-01-01T00:00 of a clock that never
 // changes its offset.
 func (p *cronRule) match(civil, limit int64) (int64, bool) {
-	day, within := floor(civil, daySeconds)
-	for ; day <= limit; within = 0 {
-		t := time.Unix(day, 0).UTC()
-		y, m, d := t.Date()
-		if !p.bits.has(month, int(m)) {
-			day = time.Date(y, m+1, 1, 0, 0, 0, 0, time.UTC).Unix()
+	start, within := floor(civil, daySeconds)
+	for d := dayAt(start); d.start <= limit; within = 0 {
+		if !p.bits.has(month, int(d.month)) {
+			d.skip(d.left() + 1)
 			continue
 		}
-		if p.day(d, m, int(t.Weekday())) {
+		if p.day(d.dom, d.month, d.dow) {
 			if s, ok := p.within(within); ok {
-				return day + s, day+s <= limit
+				return d.start + s, d.start+s <= limit
 			}
 		}
-		day += daySeconds
+		d.skip(p.idle(&d))
 	}
 	return 0, false
+}
+
+// idle is after how many days the next one may match, at most up to the first of the
+// next month. Where a star joins the two day fields, the day of the month must match.
+func (p *cronRule) idle(d *day) int {
+	if !p.star[dayOfMonth] && !p.star[dayOfWeek] {
+		return 1
+	}
+	return min(p.bits.from(dayOfMonth, d.dom+1)-d.dom, d.left()+1)
 }
 
 // within returns the first matching minute of a day from second s of it on.
 func (p *cronRule) within(s int64) (int64, bool) {
 	s += (minuteSeconds - s%minuteSeconds) % minuteSeconds
 	h, m := int(s/hourSeconds), int(s%hourSeconds/minuteSeconds)
-	for ; h <= 23; h, m = h+1, 0 {
-		if !p.bits.has(hour, h) {
-			continue
+	if p.bits.has(hour, h) {
+		if m = p.bits.from(minute, m); m <= 59 {
+			return int64(h*hourSeconds + m*minuteSeconds), true
 		}
-		for ; m <= 59; m++ {
-			if p.bits.has(minute, m) {
-				return int64(h*hourSeconds + m*minuteSeconds), true
-			}
-		}
+	}
+	if h = p.bits.from(hour, h+1); h <= 23 {
+		return int64(h*hourSeconds + p.bits.from(minute, 0)*minuteSeconds), true
 	}
 	return 0, false
 }

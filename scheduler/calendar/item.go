@@ -8,6 +8,9 @@ import (
 
 // check reads one field, a list of items, and writes it as numbers.
 func (f *field) check(text string) (string, *refusal) {
+	if text != "" && !strings.Contains(text, ",") {
+		return f.item(text)
+	}
 	var plain []string
 	for _, item := range strings.Split(text, ",") {
 		if item == "" {
@@ -108,7 +111,7 @@ func number(text string) (int, bool) {
 // numbers writes a range for the parser of bits, which knows no Sunday 7.
 func (f *field) numbers(lo, hi, by int) string {
 	if f.hi != 7 || hi < 7 {
-		return fmt.Sprintf("%d-%d/%d", lo, hi, by)
+		return strconv.Itoa(lo) + "-" + strconv.Itoa(hi) + "/" + strconv.Itoa(by)
 	}
 	var days []string
 	for d := lo; d <= hi; d += by {
