@@ -8,7 +8,7 @@ import (
 	"github.com/sbxcron/sbxcron/jobspec/record"
 )
 
-// Bounds of what counts as what. A wake that comes later than the alarm ever sleeps
+// Bounds of what counts as what. A wake that comes later than an alarm ever sleeps
 // was late; a wall clock that is off by more than jumpSeen against the clock that
 // nobody sets was set; one that was set by more than absurdStep is not believed
 // where nothing vouches for it.
@@ -70,7 +70,7 @@ func classify(before, now looks) (Move, time.Duration) {
 		return MoveBack, step
 	case passed-(now.awake-before.awake) > jumpSeen:
 		return MoveSuspended, passed - (now.awake - before.awake)
-	case passed > longestSleep+jumpSeen:
+	case passed > lateAfter:
 		return MoveLate, passed
 	}
 	return MoveNormal, passed

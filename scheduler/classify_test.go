@@ -18,7 +18,8 @@ func TestEachMoveOfTheClocksHasItsName(t *testing.T) {
 		{34 * s, 30 * s, 30 * s, MoveNormal, 30 * s}, // a slew, or a busy machine
 		{26 * s, 30 * s, 30 * s, MoveNormal, 30 * s},
 		{0, 0, 0, MoveNormal, 0},
-		{50 * s, 50 * s, 50 * s, MoveLate, 50 * s},
+		{64 * s, 64 * s, 64 * s, MoveNormal, 64 * s},
+		{80 * s, 80 * s, 80 * s, MoveLate, 80 * s},
 		{8 * h, 8 * h, 10 * s, MoveSuspended, 8*h - 10*s},
 		{10 * s, 10 * s, 4 * s, MoveSuspended, 6 * s},
 		{4*m + s, s, s, MoveForward, 4 * m},

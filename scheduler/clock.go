@@ -37,6 +37,9 @@ type Alarm interface {
 // at least this often.
 const longestSleep = 30 * time.Second
 
+// lateAfter is how long after a look one must have come by any alarm.
+const lateAfter = time.Minute + jumpSeen
+
 // SystemClock is the machine's clock.
 type SystemClock struct{}
 

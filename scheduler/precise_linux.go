@@ -83,12 +83,16 @@ func (t *PreciseTimer) hasRung(fd uintptr) bool {
 	return true
 }
 
-// Arm sets the next ring, at most 30 seconds away. The zero time stands for no
-// instant and rings after those 30 seconds.
+// longestPrecise bounds a sleep. The kernel's timer hears of all that a Go timer does
+// not, see longestSleep; a look now and then stands in for what nobody thought of.
+const longestPrecise = time.Minute
+
+// Arm sets the next ring, at most a minute away. The zero time stands for no instant
+// and rings after that minute.
 func (t *PreciseTimer) Arm(at time.Time) {
-	sleep := longestSleep
+	sleep := longestPrecise
 	if !at.IsZero() {
-		sleep = min(max(at.Sub(t.clock.Now()), 0), longestSleep)
+		sleep = min(max(at.Sub(t.clock.Now()), 0), longestPrecise)
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()

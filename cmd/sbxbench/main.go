@@ -2,7 +2,7 @@
 // ratios: absolute times of one machine say little about another.
 //
 //	sbxbench [--json] [--pairs N] [--burst N] [--turns N] [--jobs N]
-//	         [launch|large|podman|burst|ontime|instant|decide|timetable|start ...]
+//	         [launch|large|podman|burst|ontime|instant|decide|idle|timetable|start ...]
 package main
 
 import (
@@ -44,7 +44,7 @@ type size struct {
 // suites are the measurements by name.
 var suites = map[string]func(size) ([]Item, error){
 	"launch": launch, "burst": burst, "ontime": ontime, "instant": instant, "large": large, "podman": podman,
-	"timetable": whole(timetable, starts), "decide": decide, "start": starts,
+	"timetable": whole(timetable, starts), "decide": decide, "idle": idle, "start": starts,
 }
 
 // whole is a measurement of several.
@@ -63,7 +63,7 @@ func whole(suites ...func(size) ([]Item, error)) func(size) ([]Item, error) {
 }
 
 // order is that of all suites, for a call that names none.
-var order = []string{"launch", "large", "podman", "burst", "ontime", "instant", "decide", "timetable"}
+var order = []string{"launch", "large", "podman", "burst", "ontime", "instant", "decide", "idle", "timetable"}
 
 func main() {
 	// A child that opens paths as another account, or that answers opens of a run,

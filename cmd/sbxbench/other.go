@@ -14,6 +14,7 @@ func large(size) ([]Item, error)     { return nil, errLinux }
 func podman(size) ([]Item, error)    { return nil, errLinux }
 func decide(size) ([]Item, error)    { return nil, errLinux }
 func starts(size) ([]Item, error)    { return nil, errLinux }
+func idle(size) ([]Item, error)      { return nil, errLinux }
 func timetable(size) ([]Item, error) { return nil, errLinux }
 
 func loopMain() {}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sbxcron/sbxcron/cmd/internal/beat"
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/signing/auditkey"
@@ -41,7 +42,7 @@ func (d *daemon) checkpoints(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(d.Parts.CheckpointEvery):
+		case <-time.After(beat.Until(d.Parts.CheckpointEvery, d.Parts.Clock.Now())):
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"time"
+
+	"github.com/sbxcron/sbxcron/cmd/internal/beat"
 )
 
 // Foresight says when the jobs are judged ahead of their slots: some time after
@@ -21,7 +23,7 @@ type Foresight struct {
 
 // RealForesight is that of the shipped program.
 func RealForesight() Foresight {
-	return Foresight{First: time.Minute, Every: time.Hour, Look: 30 * time.Second, Packages: packageStamp}
+	return Foresight{First: time.Minute, Every: time.Hour, Look: time.Minute, Packages: packageStamp}
 }
 
 // packageFiles are what package managers change last: dpkg, rpm (old and new),
@@ -53,7 +55,7 @@ func (f Foresight) watch(ctx context.Context, now func() time.Time, judge func(c
 		select {
 		case <-ctx.Done():
 			return
-		case <-time.After(f.Look):
+		case <-time.After(beat.Until(f.Look, now())):
 		}
 		stamp := f.Packages()
 		settled := stamp == last

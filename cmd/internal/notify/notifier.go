@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
+	"github.com/sbxcron/sbxcron/cmd/internal/beat"
 	"github.com/sbxcron/sbxcron/cmd/internal/engine"
 	"github.com/sbxcron/sbxcron/cmd/internal/notify/send"
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -138,7 +139,7 @@ func (n *Notifier) Run(ctx context.Context) {
 		case soon := <-n.walked:
 			n.sawAll(soon)
 		case <-timer.C:
-			if time.Since(polled) >= pollEvery {
+			if time.Since(polled) >= pollEvery/2 {
 				n.poll(ctx, &all)
 				polled = time.Now()
 			}
@@ -167,7 +168,7 @@ func (n *Notifier) drain(all *sync.WaitGroup) {
 // untilNext is when something is due without anybody saying so.
 func (n *Notifier) untilNext() time.Duration {
 	now := n.World.Now()
-	wait := pollEvery
+	wait := beat.Until(pollEvery, now)
 	if n.dirty {
 		wait = saveEvery
 	}
