@@ -109,52 +109,49 @@ type shared struct{ cron, zone string }
 // calendars are those in use. A shared one that nobody uses any more is forgotten,
 // so that the table of a service that runs for years holds no schedule of the past.
 // The zero value is empty.
-type calendars struct {
-	byName map[shared]*calendar.Calendar
-	uses   map[*calendar.Calendar]*sharing
-}
+type calendars struct{ byName map[shared]*sharing }
 
+// sharing is a calendar that several jobs use, before the jitter of each.
 type sharing struct {
 	name shared
+	cal  *calendar.Calendar
 	n    int
 }
 
-// take gives the calendar of an entry, shifted by the entry's own jitter; each use is
-// given back.
-func (c *calendars) take(e Entry) (*calendar.Calendar, error) {
-	cal, err := c.base(e)
+// take gives the calendar of an entry, shifted by the entry's own jitter. The second
+// value is to be given back; nil for a calendar that is nobody else's.
+func (c *calendars) take(e Entry) (*calendar.Calendar, *sharing, error) {
+	cal, use, err := c.base(e)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return cal.Shifted(calendar.Jitter(e.Schedule, e.Op)), nil
+	return cal.Shifted(calendar.Jitter(e.Schedule, e.Op)), use, nil
 }
 
 // base is the calendar of an entry before its jitter, which many entries share.
-func (c *calendars) base(e Entry) (*calendar.Calendar, error) {
+func (c *calendars) base(e Entry) (*calendar.Calendar, *sharing, error) {
 	name := shared{e.Schedule.Cron, e.Schedule.Timezone}
-	if cal, ok := c.byName[name]; ok && name.cron != "" {
-		c.uses[cal].n++
-		return cal, nil
+	if use, ok := c.byName[name]; ok && name.cron != "" {
+		use.n++
+		return use.cal, use, nil
 	}
 	cal, err := calendar.FromSpec(e.Schedule, e.Anchor)
 	if err != nil || name.cron == "" {
-		return cal, err // an interval is counted from its own op, and is nobody else's
+		return cal, nil, err // an interval is counted from its own op, and is nobody else's
 	}
 	if c.byName == nil {
-		c.byName, c.uses = map[shared]*calendar.Calendar{}, map[*calendar.Calendar]*sharing{}
+		c.byName = map[shared]*sharing{}
 	}
-	c.byName[name], c.uses[cal] = cal, &sharing{name, 1}
-	return cal, nil
+	use := &sharing{name, cal, 1}
+	c.byName[name] = use
+	return cal, use, nil
 }
 
-func (c *calendars) giveBack(cal *calendar.Calendar) {
-	base := cal.Base()
-	use := c.uses[base]
+func (c *calendars) giveBack(use *sharing) {
 	if use == nil {
 		return
 	}
 	if use.n--; use.n == 0 {
-		delete(c.uses, base)
 		delete(c.byName, use.name)
 	}
 }

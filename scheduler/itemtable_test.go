@@ -46,10 +46,10 @@ func TestTheTableAnswersAsAMapWould(t *testing.T) {
 				}
 			}
 		}
-		if len(table.shared.byName) != len(used) || len(table.shared.uses) != len(used) {
+		if len(table.shared.byName) != len(used) {
 			t.Fatalf("%d calendars are kept, %d in use", len(table.shared.byName), len(used))
 		}
-		for _, use := range table.shared.uses {
+		for _, use := range table.shared.byName {
 			if use.n != used[use.name.cron] {
 				t.Fatalf("calendar %q is counted %d times, used %d times", use.name.cron, use.n, used[use.name.cron])
 			}
@@ -84,7 +84,7 @@ func TestAScheduleOfThePastIsForgotten(t *testing.T) {
 		t.Errorf("%d calendars for one job", n)
 	}
 	table.Delete("the-same")
-	if n := len(table.shared.byName) + len(table.shared.uses); n != 0 {
+	if n := len(table.shared.byName); n != 0 {
 		t.Errorf("%d calendars for no job", n)
 	}
 	if len(table.room.free) != 1 {

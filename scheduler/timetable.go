@@ -44,6 +44,7 @@ type item struct {
 	key   Key
 	since int64 // Unix time; tells a job that was put in force again
 	cal   *calendar.Calendar
+	use   *sharing
 	how   *manner
 	pos   int32
 }
@@ -77,20 +78,20 @@ func (t *Timetable) Confirm(e Entry) bool {
 // is gone then too, since it is no longer in force.
 func (t *Timetable) Set(e Entry, after time.Time) error {
 	t.Delete(e.Job)
-	cal, err := t.shared.take(e)
+	cal, use, err := t.shared.take(e)
 	if err != nil {
 		return err
 	}
 	next, ok := cal.NextAt(after)
 	if !ok {
-		t.shared.giveBack(cal)
+		t.shared.giveBack(use)
 		if !e.Schedule.At.IsZero() {
 			return nil // its one instant is over
 		}
 		return refusal(jobspec.CodeScheduleInvalid, "no due time within nine years")
 	}
 	it := t.room.take()
-	*it = item{key: Key{e.Job, e.Op, e.Seq}, since: e.Since.Unix(), cal: cal, how: t.manner(e)}
+	*it = item{key: Key{e.Job, e.Op, e.Seq}, since: e.Since.Unix(), cal: cal, use: use, how: t.manner(e)}
 	t.byJob.add(it)
 	t.heap.push(it, next.Unix())
 	return nil
@@ -98,11 +99,11 @@ func (t *Timetable) Set(e Entry, after time.Time) error {
 
 // calendar gives the calendar of an entry for looking only.
 func (t *Timetable) calendar(e Entry) (*calendar.Calendar, error) {
-	cal, err := t.shared.take(e)
+	cal, use, err := t.shared.take(e)
 	if err != nil {
 		return nil, err
 	}
-	t.shared.giveBack(cal)
+	t.shared.giveBack(use)
 	return cal, nil
 }
 
@@ -114,7 +115,7 @@ func (t *Timetable) Delete(job jobspec.Name) {
 	}
 	t.heap.remove(int(it.pos))
 	t.byJob.remove(it)
-	t.shared.giveBack(it.cal)
+	t.shared.giveBack(it.use)
 	t.room.giveBack(it)
 }
 

@@ -11,7 +11,7 @@ const (
 	tableBusy    = 10
 	tableStretch = 5 * time.Second
 	tableTurns   = 7
-	tableAdds    = 60
+	tableAdds    = 240
 )
 
 // tableSizes are the numbers of jobs, up to a limit.

@@ -16,9 +16,8 @@ type Calendar struct {
 	zone  string
 	in    *zone
 	rule  rule
-	shift int64     // seconds from a slot to its start
-	from  int64     // with a shift: slots up to this instant are not due
-	base  *Calendar // of a shifted one
+	shift int64 // seconds from a slot to its start
+	from  int64 // with a shift: slots up to this instant are not due
 }
 
 // rule is what comes due: a cron text, an interval or one instant.

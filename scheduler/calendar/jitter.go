@@ -43,16 +43,8 @@ func (c *Calendar) Shifted(by time.Duration) *Calendar {
 		return c
 	}
 	shifted := *c
-	shifted.shift, shifted.base = int64(by/time.Second), c.Base()
+	shifted.shift = int64(by / time.Second)
 	return &shifted
-}
-
-// Base is the calendar that a shifted one was made from, and any other itself.
-func (c *Calendar) Base() *Calendar {
-	if c.base != nil {
-		return c.base
-	}
-	return c
 }
 
 // CheckJitter refuses a jitter that is not shorter than the smallest distance
