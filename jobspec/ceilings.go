@@ -120,10 +120,8 @@ func (j *judge) windows(c Ceiling) {
 		return
 	}
 	at := orElse(j.in.At, j.in.Host.Now)
-	for _, list := range c.Windows {
-		if !slices.ContainsFunc(list, func(w Window) bool { return w.Holds(at, j.in.Host.Zone) }) {
-			j.no(CodeWindowClosed, windowsText(list), "windows of %s do not hold %s", j.op.Principal, InstantOf(at))
-		}
+	if list, outside := c.Outside(at, j.in.Host.Zone); outside {
+		j.no(CodeWindowClosed, list, "windows of %s do not hold %s", j.op.Principal, InstantOf(at))
 	}
 }
 

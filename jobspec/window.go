@@ -2,6 +2,7 @@ package jobspec
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 )
@@ -117,6 +118,17 @@ func (w Window) Holds(t time.Time, zone func(string) (*time.Location, error)) bo
 		return w.Days[today] && minute >= w.From && minute < w.To
 	}
 	return w.Days[today] && minute >= w.From || w.Days[(today+6)%7] && minute < w.To
+}
+
+// Outside reports whether one of the lists of windows of c holds no start at an
+// instant, and which, in words. A list of none holds nothing.
+func (c Ceiling) Outside(at time.Time, zone func(string) (*time.Location, error)) (list string, outside bool) {
+	for _, list := range c.Windows {
+		if !slices.ContainsFunc(list, func(w Window) bool { return w.Holds(at, zone) }) {
+			return windowsText(list), true
+		}
+	}
+	return "", false
 }
 
 // windowsText names a list of windows for people.

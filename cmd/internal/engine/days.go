@@ -34,11 +34,11 @@ func (e *Engine) Days(ctx context.Context, q api.DaysQuery) ([]api.Day, error) {
 		return nil, err
 	}
 	c := newCounter(loc, q.From, q.Until)
-	for _, g := range alike(jobs, q) {
+	for _, g := range alike(jobs, q, e.windows()) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if err := c.add(g.cal, g.until, g.jobs, g.name); err != nil {
+		if err := c.add(g); err != nil {
 			return nil, err
 		}
 	}
@@ -52,7 +52,7 @@ func DaysOf(c *calendar.Calendar, from, until time.Time) ([]api.Day, error) {
 		return nil, err
 	}
 	count := newCounter(loc, from, until)
-	if err := count.add(c, until, 1, ""); err != nil {
+	if err := count.add(&group{cal: c, until: until, jobs: 1}); err != nil {
 		return nil, err
 	}
 	return count.answer(), nil
@@ -64,14 +64,17 @@ type group struct {
 	until time.Time
 	jobs  int
 	name  jobspec.Name // of the first
+
+	outside func(time.Time) (string, bool) // of the windows; nil: there are none
 }
 
-func alike(jobs []shown, q api.DaysQuery) []*group {
+func alike(jobs []shown, q api.DaysQuery, closed *windows) []*group {
 	type key struct {
 		schedule jobspec.Schedule
 		anchor   int64
 		until    int64
 		shift    time.Duration
+		bound    jobspec.Principal // whose windows bind it, "" for nobody's
 	}
 	groups := map[key]*group{}
 	var order []*group
@@ -86,12 +89,16 @@ func alike(jobs []shown, q api.DaysQuery) []*group {
 		if k.schedule.EverySeconds > 0 || k.shift > 0 { // only these begin at the op's own time
 			k.anchor = s.op.Created.Time().Unix()
 		}
+		outside := closed.of(s.op.Principal)
+		if outside != nil {
+			k.bound = s.op.Principal
+		}
 		if groups[k] == nil {
 			c, err := calendar.Of(s.op.Spec.Schedule, s.op.Created.Time(), s.SpecOp)
 			if err != nil {
 				continue // explain says why
 			}
-			groups[k] = &group{cal: c, until: until, name: s.Name}
+			groups[k] = &group{cal: c, until: until, name: s.Name, outside: outside}
 			order = append(order, groups[k])
 		}
 		groups[k].jobs++
@@ -118,11 +125,11 @@ func newCounter(loc *time.Location, from, until time.Time) *counter {
 	return &counter{loc: loc, from: from, until: until, left: maxCounted, days: map[string]*counted{}}
 }
 
-func (c *counter) add(cal *calendar.Calendar, until time.Time, jobs int, name jobspec.Name) error {
+func (c *counter) add(g *group) error {
 	var last *counted
 	for at := c.from; ; {
-		due, ok := cal.Next(at)
-		if !ok || !due.At.Before(until) {
+		due, ok := g.cal.Next(at)
+		if !ok || !due.At.Before(g.until) {
 			return nil
 		}
 		if c.left--; c.left < 0 {
@@ -131,14 +138,19 @@ func (c *counter) add(cal *calendar.Calendar, until time.Time, jobs int, name jo
 		at = due.At
 		day := c.day(at.In(c.loc))
 		if day != last {
-			day.jobs += jobs
+			day.jobs += g.jobs
 			last = day
 		}
-		day.starts += int64(jobs)
+		day.starts += int64(g.jobs)
 		minute := at.In(c.loc).Hour()*60 + at.In(c.loc).Minute()
 		day.minutes[minute/64] |= 1 << (minute % 64)
 		due.At, due.Shift = due.At.Add(-due.Shift), 0 // a jitter is nothing unusual
-		day.note(name, due.Notes())
+		day.note(g.name, due.Notes())
+		if g.outside != nil {
+			if list, outside := g.outside(at); outside {
+				day.note(g.name, []string{windowNote + list})
+			}
+		}
 	}
 }
 

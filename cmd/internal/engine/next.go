@@ -34,8 +34,10 @@ func (e *Engine) Next(_ context.Context, q api.NextQuery) ([]api.Next, error) {
 		return nil, err
 	}
 	var merged merge
+	closed := e.windows()
 	for _, s := range jobs {
-		if st := streamOf(s, q.From, q.Until); st.step() {
+		st := streamOf(s, q.From, q.Until)
+		if st.outside = closed.of(s.op.Principal); st.step() {
 			merged = append(merged, st)
 		}
 	}
@@ -81,6 +83,7 @@ type stream struct {
 	expires time.Time // of the approval; zero: none
 	state   jobspec.JobState
 	due     calendar.Due
+	outside func(time.Time) (string, bool) // of the windows; nil: there are none
 }
 
 // streamOf has no calendar where the schedule cannot be read: explain says why.
@@ -113,6 +116,11 @@ func (s *stream) next() api.Next {
 	if s.expires.Unix() > 0 {
 		if following, ok := s.cal.NextAt(s.due.At); ok && s.expired(following) {
 			notes = append(notes, fmt.Sprintf("the last one: the approval ends %s", s.expires.UTC().Format(time.RFC3339)))
+		}
+	}
+	if s.outside != nil {
+		if list, outside := s.outside(s.due.At); outside {
+			notes = append(notes, windowNote+list)
 		}
 	}
 	if s.state == jobspec.JobDisabled {

@@ -2,6 +2,8 @@ package engine
 
 import (
 	"context"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -59,6 +61,31 @@ func (b *bench) addAt(name jobspec.Name, s jobspec.Schedule, lasts time.Duration
 		op.Spec.Schedule, op.Spec.ExpiresAt = s, op.Created.Add(lasts)
 		storetest.Commit(b.t, w, op, b.sign)
 	})
+}
+
+// A start outside of the windows of the policy is refused, and next says so before.
+func TestStartsOutsideOfTheWindowsSaySo(t *testing.T) {
+	b := newBench(t)
+	must(t, os.WriteFile(b.dirs.Policy(), []byte("serial = 1\nenabled_platforms = [\"linux\"]\n[principals.alice]\nwindows = [\"01:00-05:00 Asia/Tokyo\"]\n"), 0o600))
+	b.addAt("job", jobspec.Schedule{Cron: "0 */6 * * *", Timezone: "UTC"}, 9000*time.Hour) // 18:00 is 03:00 in Tokyo
+	e := b.open(false)
+	from := b.now.Truncate(24 * time.Hour).Add(24 * time.Hour)
+	all, err := e.Next(t.Context(), api.NextQuery{From: from.Add(-time.Second), Count: 4})
+	must(t, err)
+	if len(all) != 4 {
+		t.Fatalf("%+v", all)
+	}
+	for _, n := range all {
+		told := slices.Contains(n.Notes, windowNote+"Mon,Tue,Wed,Thu,Fri,Sat,Sun 01:00-05:00 Asia/Tokyo")
+		if open := n.UTC.Hour() == 18; told == open {
+			t.Errorf("%s: %q", n.At, n.Notes)
+		}
+	}
+	days, err := e.Days(t.Context(), api.DaysQuery{From: from, Until: from.Add(24 * time.Hour), Timezone: "UTC"})
+	must(t, err)
+	if len(days) != 1 || days[0].Count != 3 || !slices.Contains(days[0].Notes, "job: "+windowNote+"Mon,Tue,Wed,Thu,Fri,Sat,Sun 01:00-05:00 Asia/Tokyo") {
+		t.Errorf("%+v", days)
+	}
 }
 
 func TestManyJobsAreMergedInOrderOfTimeAndName(t *testing.T) {
