@@ -34,7 +34,7 @@ func ProtectReceipts(d Dirs) error {
 		return err
 	}
 	defer f.Close()
-	flags, err := unix.IoctlGetInt(int(f.Fd()), unix.FS_IOC_GETFLAGS)
+	flags, err := flagsOf(f)
 	if err == nil && flags&appendFlag == 0 {
 		err = unix.IoctlSetPointerInt(int(f.Fd()), unix.FS_IOC_SETFLAGS, flags|appendFlag)
 	}
@@ -43,3 +43,16 @@ func ProtectReceipts(d Dirs) error {
 	}
 	return nil
 }
+
+// ReceiptsProtected reports whether the receipts have that flag.
+func ReceiptsProtected(d Dirs) (bool, error) {
+	f, err := safefile.Open(d.Receipts(), os.O_RDONLY, safefile.Options{UID: d.UID, Secret: true})
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	flags, err := flagsOf(f)
+	return flags&appendFlag != 0, err
+}
+
+func flagsOf(f *os.File) (int, error) { return unix.IoctlGetInt(int(f.Fd()), unix.FS_IOC_GETFLAGS) }

@@ -28,6 +28,9 @@ func TestReceiptsWithTheFlagAreOnlyEverAppendedTo(t *testing.T) {
 	}
 	t.Cleanup(func() { must(t, exec.Command("chattr", "-a", h.d.Receipts()).Run()) })
 	must(t, store.ProtectReceipts(h.d)) // twice is once
+	if kept, err := store.ReceiptsProtected(h.d); err != nil || !kept {
+		t.Errorf("protected: %v, %v", kept, err)
+	}
 	l, g, done := h.open()
 	for n := range 3 {
 		_, err := l.Append(storetest.Leaf(record.Boot, storetest.Epoch()))

@@ -11,3 +11,6 @@ import (
 func ProtectReceipts(d Dirs) error {
 	return fmt.Errorf("make %q append-only: %w", d.Receipts(), errors.ErrUnsupported)
 }
+
+// ReceiptsProtected is for Linux alone.
+func ReceiptsProtected(Dirs) (bool, error) { return false, errors.ErrUnsupported }

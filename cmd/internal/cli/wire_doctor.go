@@ -15,10 +15,12 @@ import (
 
 	"github.com/sbxcron/sbxcron/cmd/internal/client"
 	"github.com/sbxcron/sbxcron/cmd/internal/config"
+	"github.com/sbxcron/sbxcron/cmd/internal/daemon"
 	"github.com/sbxcron/sbxcron/cmd/internal/doctor"
 	"github.com/sbxcron/sbxcron/cmd/internal/examine"
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/store"
+	"github.com/sbxcron/sbxcron/store/checkpoint"
 	"github.com/sbxcron/sbxcron/store/safefile"
 )
 
@@ -47,7 +49,28 @@ func (w wiring) probes(ctx context.Context, root string) (doctor.Facts, error) {
 		}
 	}
 	w.askService(ctx, site, &f)
+	f.History = historyFact(site)
 	return f, nil
+}
+
+// historyFact looks at the newest checkpoint, where the caller owns the files. It
+// verifies nothing: the service does, and audit verify.
+func historyFact(site config.Site) (h doctor.HistoryFact) {
+	if !owns(site) || !exists(site.Host()) {
+		return h
+	}
+	h.Asked, h.Syslog = true, exists(daemon.Syslog)
+	if kept, err := store.ReceiptsProtected(site.Dirs); err == nil {
+		h.Receipts = map[bool]doctor.Answer{true: doctor.Yes, false: doctor.No}[kept]
+	}
+	note, err := store.ReadCheckpoint(site.Dirs)
+	if err != nil || note == "" {
+		h.Err = err
+		return h
+	}
+	c, err := checkpoint.Unverified(note)
+	h.Err, h.Lines, h.Epoch, h.Time = err, c.Size, c.Epoch, c.Time.Time()
+	return h
 }
 
 func (w wiring) askService(ctx context.Context, site config.Site, f *doctor.Facts) {

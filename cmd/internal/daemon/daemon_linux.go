@@ -86,7 +86,7 @@ func Real() Parts {
 
 		Foresight: RealForesight(),
 
-		CheckpointEvery: checkpointEvery, Syslog: "/dev/log",
+		CheckpointEvery: checkpointEvery, Syslog: Syslog,
 	}
 }
 

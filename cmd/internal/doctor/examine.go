@@ -27,6 +27,7 @@ func Examine(f Facts) []Check {
 	}
 	checks = append(checks, machine(f)...)
 	checks = append(checks, sameUID(f), service(f), signingKey(f))
+	checks = append(checks, history(f)...)
 	return append(checks, notices(f.Notices)...)
 }
 

@@ -66,10 +66,16 @@ func TestEachFaultIsNamedWithARemedy(t *testing.T) {
 		"no landlock, accepted": {func(f *Facts) {
 			f.Sandbox.Needs, f.Sandbox.Detail, f.Sandbox.Remedy = []string{jobspec.WeakerLandlockMissing}, "none", "boot another kernel"
 		}, "sandbox", Warn, "boot"},
-		"user mode":   {func(f *Facts) { f.System = false }, "same_uid", Warn, "root"},
-		"no service":  {func(f *Facts) { f.Service = false }, "service", Warn, "sbxcron daemon"},
-		"open key":    {func(f *Facts) { f.Key = KeyFact{Path: "/k", Readable: true, Encrypted: No} }, "signing_key", Warn, "passphrase"},
-		"unknown key": {func(f *Facts) { f.Key = KeyFact{Path: "/k", Readable: true} }, "signing_key", Warn, "passphrase"},
+		"unsigned history": {func(f *Facts) { f.History = HistoryFact{Asked: true} }, "history", Warn, "start the service"},
+		"spoilt history":   {func(f *Facts) { f.History = HistoryFact{Asked: true, Err: errors.New("x")} }, "history", Fail, "backup"},
+		"history that is not signed any more": {func(f *Facts) {
+			f.History = HistoryFact{Asked: true, Epoch: 1, Time: f.Now.Add(-26 * time.Hour), Syslog: true}
+		}, "history", Fail, "sbxcron status"},
+		"history that stays here": {func(f *Facts) { f.History = HistoryFact{Asked: true, Epoch: 1, Time: f.Now} }, "history", Warn, "follow"},
+		"user mode":               {func(f *Facts) { f.System = false }, "same_uid", Warn, "root"},
+		"no service":              {func(f *Facts) { f.Service = false }, "service", Warn, "sbxcron daemon"},
+		"open key":                {func(f *Facts) { f.Key = KeyFact{Path: "/k", Readable: true, Encrypted: No} }, "signing_key", Warn, "passphrase"},
+		"unknown key":             {func(f *Facts) { f.Key = KeyFact{Path: "/k", Readable: true} }, "signing_key", Warn, "passphrase"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := sound()

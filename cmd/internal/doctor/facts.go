@@ -35,6 +35,8 @@ type Facts struct {
 	Key KeyFact
 
 	Notices NoticeFact
+
+	History HistoryFact
 }
 
 // NoticeFact is what is known of notify.toml. The zero value is that nobody looked.
