@@ -130,6 +130,9 @@ func (v *View) All() iter.Seq[Job] {
 	}
 }
 
+// Named is how many jobs were ever named.
+func (v *View) Named() int { return v.jobs.n }
+
 // Jobs returns every job that was ever added, in no order.
 func (v *View) Jobs() []Job {
 	all := make([]Job, 0, v.jobs.n)

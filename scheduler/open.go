@@ -93,9 +93,7 @@ func (s *Scheduler) change(entries []Entry, first bool) ([]*record.Leaf, error) 
 			return nil, fmt.Errorf("read the last slots: %w", err)
 		}
 	}
-	inForce := make(map[jobspec.Name]bool, len(entries))
 	for _, e := range entries {
-		inForce[e.Job] = inForce[e.Job] || e.Until.IsZero()
 		if !first && (!e.Until.IsZero() || s.unchanged(e)) {
 			continue
 		}
@@ -107,26 +105,39 @@ func (s *Scheduler) change(entries []Entry, first bool) ([]*record.Leaf, error) 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if !first || len(s.problems) > 0 { // else there is nothing of before
+		s.retire(entries)
+	}
+	s.countPrincipals(entries)
+	s.overtake(entries)
+	return append(rows, s.liftSigned(entries)...), nil
+}
+
+// retire lets go of the jobs that are not in force any more. The caller holds mu.
+func (s *Scheduler) retire(entries []Entry) {
+	inForce := make(map[jobspec.Name]bool, len(entries))
+	for _, e := range entries {
+		inForce[e.Job] = inForce[e.Job] || e.Until.IsZero()
+	}
 	for _, job := range s.table.Jobs() {
 		if !inForce[job] {
 			s.table.Delete(job)
 		}
 	}
-	s.countPrincipals(entries)
-	s.overtake(entries)
-	rows = append(rows, s.liftSigned(entries)...)
 	for job := range s.problems {
 		if !inForce[job] {
 			delete(s.problems, job)
 		}
 	}
-	return rows, nil
 }
 
 // overtake halts what is being prepared from a spec that is not in force any
 // more: whoever was told that a job is removed, disabled or replaced does not
 // see the old one start. What has started runs on. The caller holds mu.
 func (s *Scheduler) overtake(entries []Entry) {
+	if len(s.live) == 0 && len(s.ahead) == 0 {
+		return
+	}
 	inForce := make(map[Key]bool, len(entries))
 	for _, e := range entries {
 		if e.Until.IsZero() {

@@ -1,19 +1,16 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/config"
 	"github.com/sbxcron/sbxcron/jobspec"
-	"github.com/sbxcron/sbxcron/signing/keysource"
 	"github.com/sbxcron/sbxcron/store"
 	"github.com/sbxcron/sbxcron/store/storefill"
 )
@@ -25,7 +22,7 @@ const startTurns = 3
 const startWait = 10 * time.Minute
 
 // starts measures how long it takes from exec until the first timer is armed: the
-// shipped daemon over an installation whose jobs were signed as add signs them, and
+// shipped daemon over an installation whose ops are as add writes them, and
 // robfig/cron's runner in a process that parses and adds as many schedules. Also what a
 // job takes of the heap.
 func starts(of size) ([]Item, error) {
@@ -127,7 +124,7 @@ func (s *stock) close() {
 
 func (s *stock) root() string { return filepath.Join(s.dir, "root") }
 
-// fill makes one job by add, and all others from its op, signed with the same key.
+// fill makes one job by add, and all others from its op.
 func (s *stock) fill(n int) error {
 	for _, dir := range []string{s.dir, s.near} {
 		if err := os.Chmod(dir, 0o755); err != nil {
@@ -157,32 +154,27 @@ func (s *stock) fill(n int) error {
 	if s.conf, err = config.Find(s.root()); err != nil {
 		return err
 	}
-	source, err := s.source(key, n)
+	source, err := s.source(n)
 	if err != nil {
 		return err
 	}
 	return storefill.Chain(s.conf.Dirs, int64(n)+1, source)
 }
 
-// source makes ops like the last one of the chain.
-func (s *stock) source(key string, n int) (storefill.Source, error) {
+// source makes ops like the last one of the chain. Each names the one before it by its
+// hash. The signature is that of the first for all: a start proves the hashes, and a
+// job's own signature is verified when it is due, which none of these is.
+func (s *stock) source(n int) (storefill.Source, error) {
 	entries, err := store.ReadEntries(s.conf.Dirs)
 	if err != nil {
 		return storefill.Source{}, err
 	}
-	like, err := jobspec.DecodeOp(entries[len(entries)-1].Op)
+	last := entries[len(entries)-1]
+	like, err := jobspec.DecodeOp(last.Op)
 	if err != nil {
 		return storefill.Source{}, err
 	}
-	namespace := jobspec.JobNamespace(like.Tier, like.Net)
 	schedules := texts(n + 2)
-	signers := sync.Pool{New: func() any {
-		signer, err := keysource.Source{Key: key}.Open(context.Background())
-		if err != nil {
-			return err
-		}
-		return signer
-	}}
 	return storefill.Source{
 		Op: func(seq int64, prev jobspec.Digest) ([]byte, error) {
 			op, spec := *like, *like.Spec
@@ -191,14 +183,7 @@ func (s *stock) source(key string, n int) (storefill.Source, error) {
 			op.Spec = &spec
 			return op.Encode()
 		},
-		Sign: func(op []byte) ([]byte, error) {
-			taken := signers.Get()
-			if err, failed := taken.(error); failed {
-				return nil, err
-			}
-			defer signers.Put(taken)
-			return taken.(keysource.Signer).Sign(context.Background(), namespace, op)
-		},
+		Sign: func([]byte) ([]byte, error) { return last.Sigs[0], nil },
 	}, nil
 }
 

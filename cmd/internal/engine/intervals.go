@@ -22,8 +22,8 @@ func (e *Engine) Intervals() ([]scheduler.Entry, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := intervalWalk{open: map[jobspec.Name]int{}}
 	state := chain.State()
+	w := newIntervalWalk(state.View.Named())
 	for seq := range state.Len() {
 		op, _ := state.Head(seq)
 		at, ok := accepted.at(seq)
@@ -50,6 +50,10 @@ func (e *Engine) Intervals() ([]scheduler.Entry, error) {
 type intervalWalk struct {
 	open map[jobspec.Name]int // the newest stretch of a job, ended or not
 	all  []scheduler.Entry
+}
+
+func newIntervalWalk(jobs int) intervalWalk {
+	return intervalWalk{open: make(map[jobspec.Name]int, jobs), all: make([]scheduler.Entry, 0, jobs)}
 }
 
 func (w *intervalWalk) take(op jobspec.OpHead, at time.Time) {
