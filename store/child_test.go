@@ -133,6 +133,8 @@ func runChild(args []string) int {
 		err = childCommits(d, lock)
 	case "append":
 		err = childAppend(d, lock, disk)
+	case "derive":
+		err = childDerive(d, lock, at)
 	case "log":
 		err = childLog(d, lock, disk)
 	}
