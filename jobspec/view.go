@@ -137,7 +137,7 @@ var members = map[Action]struct{ job, spec, tier, target, root bool }{
 // AboutJob reports whether ops of this action are about one job.
 func (a Action) AboutJob() bool { return members[a].job }
 
-// maxCheckpoint bounds a checkpoint in an op. Ours have some 420 bytes.
+// maxCheckpoint bounds a checkpoint in an op. Ours have some 340 bytes, 450 at the end of an epoch.
 const maxCheckpoint = 4 << 10
 
 func (op *Op) checkMembers(spec bool) error {
