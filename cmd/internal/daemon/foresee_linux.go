@@ -11,12 +11,13 @@ import (
 )
 
 // Foresight says when the jobs are judged ahead of their slots: some time after
-// the start, from then on every so often, and soon after the machine's packages
-// have changed, which is what most often changes a bound file.
+// the start, from then on every so often, at once when a trust file or the policy
+// has changed, and soon after the machine's packages have, which is what most often
+// changes a bound file.
 type Foresight struct {
 	First time.Duration // after the start
 	Every time.Duration
-	Look  time.Duration // between two looks at the packages and the clock
+	Look  time.Duration // between two looks at the files below and the clock
 	// Packages tells the state of the machine's packages; it is only compared.
 	Packages func() string
 }
@@ -33,10 +34,12 @@ func packageFiles() []string {
 		"/usr/lib/sysimage/rpm/rpmdb.sqlite", "/lib/apk/db/installed", "/var/lib/pacman/local"}
 }
 
-// packageStamp is made of the times and sizes of those that are there.
-func packageStamp() string {
+func packageStamp() string { return stampOf(packageFiles()...) }
+
+// stampOf is made of the times and sizes of those files that are there.
+func stampOf(paths ...string) string {
 	var all strings.Builder
-	for _, path := range packageFiles() {
+	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil {
 			fmt.Fprintf(&all, "%s %d %d\n", path, info.ModTime().UnixNano(), info.Size())
 		}
@@ -46,10 +49,11 @@ func packageStamp() string {
 
 // watch calls judge when it is time to, one call after the other, until ctx
 // ends. A change of packages counts once nothing changed between two looks: an
-// update goes on for a while.
-func (f Foresight) watch(ctx context.Context, now func() time.Time, judge func(context.Context)) {
+// update goes on for a while. One of the configuration counts at once: who revokes a
+// key wants to hear which jobs that stops.
+func (f Foresight) watch(ctx context.Context, now func() time.Time, conf func() string, judge func(context.Context)) {
 	due := now().Add(f.First)
-	judged := f.Packages()
+	judged, ruled := f.Packages(), conf()
 	last := judged
 	for {
 		select {
@@ -60,17 +64,20 @@ func (f Foresight) watch(ctx context.Context, now func() time.Time, judge func(c
 		stamp := f.Packages()
 		settled := stamp == last
 		last = stamp
-		if now().Before(due) && (stamp == judged || !settled) {
+		rules := conf()
+		if now().Before(due) && rules == ruled && (stamp == judged || !settled) {
 			continue
 		}
-		judged, due = stamp, now().Add(f.Every)
+		judged, ruled, due = stamp, rules, now().Add(f.Every)
 		judge(ctx)
 	}
 }
 
 // foresee is the service's own watch.
 func (d *daemon) foresee(ctx context.Context) {
-	d.Parts.Foresight.watch(ctx, d.Parts.Clock.Now, func(ctx context.Context) {
+	dirs := d.Site.Dirs
+	conf := func() string { return stampOf(dirs.AllowedSigners(), dirs.RevokedKeys(), dirs.Policy()) }
+	d.Parts.Foresight.watch(ctx, d.Parts.Clock.Now, conf, func(ctx context.Context) {
 		if err := d.svc.Foresee(ctx); err != nil && ctx.Err() == nil {
 			d.Log.Warn("judge jobs ahead of their slots", "cause", err.Error())
 		}

@@ -12,6 +12,7 @@ type watched struct {
 	mu       sync.Mutex
 	now      time.Time
 	packages string
+	conf     string
 	judged   int
 	looks    int
 }
@@ -34,7 +35,7 @@ func (w *watched) settles() int {
 	return w.judged
 }
 
-func TestJobsAreJudgedHourlyAndAfterAChangeOfPackages(t *testing.T) {
+func TestJobsAreJudgedHourlyAndAfterAChangeOfPackagesOrRules(t *testing.T) {
 	w := &watched{now: time.Unix(1_800_000_000, 0), packages: "a"}
 	f := Foresight{First: time.Minute, Every: time.Hour, Look: time.Millisecond, Packages: func() string {
 		w.mu.Lock()
@@ -46,6 +47,7 @@ func TestJobsAreJudgedHourlyAndAfterAChangeOfPackages(t *testing.T) {
 	var done sync.WaitGroup
 	done.Go(func() {
 		f.watch(ctx, func() time.Time { w.mu.Lock(); defer w.mu.Unlock(); return w.now },
+			func() string { w.mu.Lock(); defer w.mu.Unlock(); return w.conf },
 			func(context.Context) { w.set(func(w *watched) { w.judged++ }) })
 	})
 	for i, step := range []struct {
@@ -59,6 +61,8 @@ func TestJobsAreJudgedHourlyAndAfterAChangeOfPackages(t *testing.T) {
 		{"an hour later", func(w *watched) { w.now = w.now.Add(time.Minute) }, 2},
 		{"after an update", func(w *watched) { w.packages = "b" }, 3},
 		{"nothing more", func(*watched) {}, 3},
+		{"a key was revoked", func(w *watched) { w.conf = "revoked" }, 4},
+		{"nothing more", func(*watched) {}, 4},
 	} {
 		w.set(step.change)
 		if got := w.settles(); got != step.want {

@@ -101,4 +101,8 @@ func TestWhatWouldBeRefusedIsSaidBeforeItsSlot(t *testing.T) {
 	if got := a.alerts("drifts"); len(got) != 2 || got[1] != "" || len(a.alerts("stays")) != 0 {
 		t.Errorf("alerts of drifts %q, of stays %q", got, a.alerts("stays"))
 	}
+	public, err := os.ReadFile(h.key + ".pub")
+	must(t, err)
+	must(t, os.WriteFile(h.dirs().RevokedKeys(), public, h.dirs().ConfMode()))
+	a.foretold("stays", jobspec.CodeKeyRevoked) // at once, and no package has changed
 }
