@@ -122,9 +122,11 @@ func (s storedRow) row() (RunRow, error) {
 	return r, nil
 }
 
+func opensRow(l *record.Leaf) bool { return l.Kind == record.Started || l.Kind == record.Claimed }
+
 // indexLeaf takes one leaf into the index. Leaves about no run are passed over.
 func indexLeaf(tx *bolt.Tx, l Leaf) error {
-	opens := l.Kind == record.Started || l.Kind == record.Claimed
+	opens := opensRow(l.Leaf)
 	if !opens && !l.Final() {
 		return nil
 	}

@@ -282,8 +282,12 @@ func (r *Runs) takeIn() error {
 	return err
 }
 
+// encodeAll makes the lines that the index needs: those of rows, and the last one.
 func encodeAll(batch []Leaf) error {
 	for i, l := range batch {
+		if !opensRow(l.Leaf) && !l.Final() && i != len(batch)-1 {
+			continue
+		}
 		line, err := l.Leaf.Encode()
 		if err != nil {
 			return err

@@ -30,8 +30,11 @@ func appendStruct(dst []byte, v reflect.Value) ([]byte, error) {
 	dst = append(dst, '{')
 	first := true
 	for i := range v.NumField() {
+		if isZero(v.Field(i)) { // first: most are, and to find a name takes longer
+			continue
+		}
 		name, ok := memberName(v.Type().Field(i))
-		if !ok || isZero(v.Field(i)) {
+		if !ok {
 			continue
 		}
 		if !first {

@@ -153,9 +153,13 @@ func (e *Engine) Append(leaves ...*record.Leaf) (int64, error) {
 		return 0, fmt.Errorf("append to the ledger: %w", e.chainErr)
 	}
 	now := e.Now()
+	var host jobspec.HostID // read once: there may be a million lines
 	for _, l := range leaves {
-		if l.Host == "" { // the scheduler has read it once
-			l.Host = e.host()
+		if l.Host == "" { // the scheduler has read it already
+			if host == "" {
+				host = e.host()
+			}
+			l.Host = host
 		}
 		l.Boot, l.Version = e.BootID, e.Version
 		if l.Time == "" {
