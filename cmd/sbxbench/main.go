@@ -2,7 +2,7 @@
 // ratios: absolute times of one machine say little about another.
 //
 //	sbxbench [--json] [--pairs N] [--burst N] [--turns N] [--jobs N]
-//	         [launch|large|podman|burst|ontime|instant|decide|idle|timetable|start ...]
+//	         [launch|large|podman|burst|ontime|instant|decide|idle|wake|timetable|start ...]
 package main
 
 import (
@@ -44,7 +44,7 @@ type size struct {
 // suites are the measurements by name.
 var suites = map[string]func(size) ([]Item, error){
 	"launch": launch, "burst": burst, "ontime": ontime, "instant": instant, "large": large, "podman": podman,
-	"timetable": whole(timetable, starts), "decide": decide, "idle": idle, "start": starts,
+	"timetable": whole(timetable, starts), "decide": decide, "idle": idle, "wake": timetable, "start": starts,
 }
 
 // whole is a measurement of several.
