@@ -104,11 +104,12 @@ func measureLoop(kind string, n int) (wake, add float64, err error) {
 	if err != nil {
 		return 0, 0, err
 	}
-	if ran -= due; ran != tableBusy*int64(tableStretch/time.Second) {
-		return 0, 0, fmt.Errorf("%d jobs were due in %s", ran, tableStretch)
+	wakes := float64(ran-due) / tableBusy // on a busy machine one more or less
+	if wakes < tableStretch.Seconds()/2 {
+		return 0, 0, fmt.Errorf("%d jobs were due in %s", ran-due, tableStretch)
 	}
 	added, err := l.ask("add")
-	return us(after-before) / tableStretch.Seconds(), us(time.Duration(added)) / tableAdds, err
+	return us(after-before) / wakes, us(time.Duration(added)) / tableAdds, err
 }
 
 func us(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
