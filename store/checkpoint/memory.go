@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -160,11 +161,30 @@ func Recall(dir string, host jobspec.HostID, uid int) (Memory, error) {
 	return m, nil
 }
 
-// Keep writes what is to be remembered into dir, which exists.
+// Keep writes what is to be remembered into dir, which exists. Several processes
+// may do so at one time: each writes a file of its own and puts it in place whole.
 func (m Memory) Keep(dir string) error {
 	b, err := canon.Marshal(&m)
+	if err == nil {
+		err = keep(dir, MemoryFile(dir, m.Host), b)
+	}
 	if err != nil {
 		return fmt.Errorf("remember the checkpoint of host %s: %w", m.Host, err)
 	}
-	return safefile.Write(MemoryFile(dir, m.Host), b, 0o600)
+	return nil
+}
+
+func keep(dir, path string, b []byte) error {
+	f, err := os.CreateTemp(dir, ".seen-*") // 0600, whatever the umask
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(b)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return (safefile.RealDisk{}).SyncDir(dir)
 }

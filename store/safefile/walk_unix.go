@@ -27,6 +27,23 @@ func Open(path string, access int, o Options) (*os.File, error) {
 		return nil, err
 	}
 	defer unix.Close(parent)
+	for range replacedTries {
+		f, err := openIn(parent, name, path, access, o)
+		if !errors.Is(err, errReplaced) {
+			return f, err
+		}
+	}
+	return nil, &Error{Path: path, Reason: "the file is replaced again and again"}
+}
+
+// errReplaced says that the file had no name any more when it was looked at: Write
+// has put another one in its place since it was opened.
+var errReplaced = errors.New("replaced")
+
+// replacedTries bounds how often a file that was just replaced is opened again.
+const replacedTries = 100
+
+func openIn(parent int, name, path string, access int, o Options) (*os.File, error) {
 	// O_NONBLOCK keeps a planted FIFO from holding us up; it means nothing for
 	// regular files, and anything else is refused below.
 	fd, err := openPart(parent, name, access|unix.O_NONBLOCK|unix.O_NOCTTY)
@@ -142,6 +159,8 @@ func checkFile(fd int, path string, o Options) error {
 	switch {
 	case mode&unix.S_IFMT != unix.S_IFREG:
 		return refuse("", "not a regular file")
+	case st.Nlink == 0:
+		return errReplaced
 	case uint64(st.Nlink) != 1: // the type differs between systems
 		return refuse("", "the file has %d names, want 1", st.Nlink)
 	case !trusted(st.Uid, o.UID):

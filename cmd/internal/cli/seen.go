@@ -53,10 +53,7 @@ func (a *App) follow(ctx context.Context, svc api.Service, dir string, host jobs
 		}
 		next, err := m.Advance(host, checkpoint.Answer{Genesis: seal.Genesis, Epochs: seal.Epochs, Checkpoint: seal.Checkpoint, Proof: seal.Proof})
 		if err == nil {
-			if next != m {
-				err = next.Keep(dir)
-			}
-			return next, err
+			return next, keepNewer(dir, m, next)
 		}
 		last = fmt.Errorf("%w (remembered in %q)", err, checkpoint.MemoryFile(dir, host))
 		if again, err := checkpoint.Recall(dir, host, os.Getuid()); err != nil || again == m {
@@ -64,4 +61,16 @@ func (a *App) follow(ctx context.Context, svc api.Service, dir string, host jobs
 		}
 	}
 	return checkpoint.Memory{}, last
+}
+
+// keepNewer writes next, unless another command has gone on from m meanwhile: what
+// that one has kept is as good, and perhaps newer.
+func keepNewer(dir string, m, next checkpoint.Memory) error {
+	if next == m {
+		return nil
+	}
+	if now, err := checkpoint.Recall(dir, next.Host, os.Getuid()); err != nil || now != m {
+		return err
+	}
+	return next.Keep(dir)
 }

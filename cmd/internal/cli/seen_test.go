@@ -2,9 +2,12 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -153,5 +156,31 @@ func TestFollowKeepsTheNoteThatVerifyTakes(t *testing.T) {
 		if code := b.run("--json", "audit", "follow", dir); code != 20 {
 			t.Errorf("a host that calls itself %q: exit %d, %s", name, code, b.err.String())
 		}
+	}
+}
+
+// Commands of one account at one time neither fail nor forget.
+func TestManyCommandsRememberAtOneTime(t *testing.T) {
+	b := newBench(t)
+	b.signsLedger()("a", 4)
+	dir := t.TempDir()
+	var all sync.WaitGroup
+	for range 8 {
+		all.Go(func() {
+			for range 20 {
+				app := &App{}
+				if m, err := app.follow(t.Context(), b.svc, dir, testHost); err != nil || m.Checkpoint != b.svc.seal.Checkpoint {
+					t.Errorf("%+v, %v", m, err)
+				}
+				if err := os.Remove(checkpoint.MemoryFile(dir, testHost)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+					t.Error(err)
+				}
+			}
+		})
+	}
+	all.Wait()
+	left, err := os.ReadDir(dir)
+	if err != nil || len(left) > 1 {
+		t.Errorf("left behind: %v, %v", left, err)
 	}
 }
