@@ -28,6 +28,14 @@ func (t *interned[T]) id(v T) uint32 {
 	return id
 }
 
+// find is the number of a value that has one.
+func (t *interned[T]) find(v T) (uint32, bool) {
+	t.mu.RLock()
+	defer t.mu.RUnlock()
+	id, ok := t.ids[v]
+	return id, ok
+}
+
 func (t *interned[T]) value(id uint32) T {
 	t.mu.RLock()
 	defer t.mu.RUnlock()

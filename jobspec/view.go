@@ -1,6 +1,9 @@
 package jobspec
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // Namespaces of signatures. A key's line in allowed_signers names those it may
 // use, so a key limited to one cannot approve more, even for stock ssh-keygen.
@@ -68,6 +71,7 @@ type View struct {
 	ops         rows[opRow]  // by seq
 	jobs        rows[jobRow] // by the number of the name
 	words       *viewWords
+	present     []uint32 // jobs that are not removed, by the number of their principal
 }
 
 // Fork returns a copy. Extending either one leaves the other as it is. A view that
@@ -75,6 +79,7 @@ type View struct {
 func (v *View) Fork() *View {
 	c := *v
 	c.ops, c.jobs = v.ops.fork(), v.jobs.fork()
+	c.present = slices.Clone(v.present)
 	return &c
 }
 

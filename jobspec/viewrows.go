@@ -166,6 +166,7 @@ func (v *View) extend(op *Op, digest Digest, t Timing) {
 	v.Next, v.Head, v.HeadCreated = op.Seq+1, digest, op.Created
 	if op.Action == Genesis {
 		v.Host, v.words, v.jobs, v.ops = op.Host, &viewWords{}, rows[jobRow]{}, rows[opRow]{}
+		v.present = nil
 	}
 	row := v.ops.mine(int(seq))
 	*row = opRow{digest: digest, created: op.Created, by: v.words.principals.id(op.Principal)}
@@ -181,7 +182,40 @@ func (v *View) extend(op *Op, digest Digest, t Timing) {
 		return
 	}
 	row.job = v.words.names.id(op.Job)
-	v.extendJob(v.jobs.mine(int(row.job)), op, row.by, t)
+	j := v.jobs.mine(int(row.job))
+	v.count(j, -1)
+	v.extendJob(j, op, row.by, t)
+	v.count(j, 1)
+}
+
+// count adds a job that is not removed to those of its principal.
+func (v *View) count(j *jobRow, n int) {
+	if j.revision == 0 || j.state == rowRemoved {
+		return
+	}
+	for int(j.by) >= len(v.present) {
+		v.present = append(v.present, 0)
+	}
+	v.present[j.by] = uint32(int(v.present[j.by]) + n)
+}
+
+// JobsOf is how many jobs of a principal there are that were not removed.
+func (v *View) JobsOf(who Principal) int64 {
+	if v.words == nil {
+		return 0
+	}
+	if id, ok := v.words.principals.find(who); ok && int(id) < len(v.present) {
+		return int64(v.present[id])
+	}
+	return 0
+}
+
+// Present is how many jobs there are that were not removed.
+func (v *View) Present() (n int64) {
+	for _, of := range v.present {
+		n += int64(of)
+	}
+	return n
 }
 
 func (v *View) extendJob(j *jobRow, op *Op, by uint32, t Timing) {

@@ -48,6 +48,21 @@ func (m model) check(t *rapid.T, v *View) {
 	if !reflect.DeepEqual(got, m) {
 		t.Fatalf("the view holds %+v, want %+v", got, m)
 	}
+	of, all := map[Principal]int64{}, int64(0)
+	for _, j := range m {
+		if j.State != JobRemoved {
+			of[j.Principal]++
+			all++
+		}
+	}
+	for _, who := range []Principal{"alice", "bob", "root", "nobody"} {
+		if v.JobsOf(who) != of[who] {
+			t.Fatalf("%s has %d jobs, want %d", who, v.JobsOf(who), of[who])
+		}
+	}
+	if v.Present() != all {
+		t.Fatalf("%d jobs, want %d", v.Present(), all)
+	}
 }
 
 // Forks go on from a view in any order, each in its own way; none sees what another
@@ -64,6 +79,9 @@ func TestAForkedViewIsAViewOfItsOwn(t *testing.T) {
 			name := Name(fmt.Sprintf("j%d", rapid.IntRange(0, 90).Draw(t, "job")))
 			op := candidate(v, now, rapid.SampledFrom([]Action{Add, Replace, Enable, Disable, Remove}).Draw(t, "action"), true, Scratch, NetNone)
 			op.Job, op.Revision = name, 1
+			if op.Action == Add {
+				op.Principal = rapid.SampledFrom([]Principal{"alice", "bob"}).Draw(t, "who")
+			}
 			if j, ok := v.Job(name); ok {
 				op.Revision, op.Target = j.Revision+1, DigestOf(nil)
 				if op.Action == Enable {

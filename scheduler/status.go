@@ -44,6 +44,20 @@ func (s *Scheduler) Running() []RunInfo {
 	return all
 }
 
+// Soonest are the jobs that are due next, the first one first, at most n.
+func (s *Scheduler) Soonest(n int) []jobspec.Name {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []jobspec.Name
+	s.table.ascend(func(it *item, _ int64) bool {
+		if len(all) < n {
+			all = append(all, it.key.Job)
+		}
+		return len(all) < n
+	})
+	return all
+}
+
 // NextOf is when a job is due next; false for a job that is not in the table.
 func (s *Scheduler) NextOf(job jobspec.Name) (time.Time, bool) {
 	s.mu.Lock()

@@ -64,6 +64,15 @@ func (s *Service) ReleasedAt(run string) time.Time {
 	return time.Time{}
 }
 
+// Soonest are the jobs that start next.
+func (s *Service) Soonest(n int) []jobspec.Name {
+	sched, err := s.scheduler()
+	if err != nil {
+		return nil
+	}
+	return sched.Soonest(n)
+}
+
 // IsHeld reports whether an operator holds a job.
 func (s *Service) IsHeld(job jobspec.Name) bool {
 	_, held := s.heldBy(job)

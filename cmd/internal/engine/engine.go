@@ -66,6 +66,7 @@ type Live interface {
 	ReleasedAt(run string) time.Time // when its payload was let go; zero before
 	IsHeld(job jobspec.Name) bool
 	HeldFor(job jobspec.Name) jobspec.Code // the reason of that hold, "" for none
+	Soonest(n int) []jobspec.Name          // the jobs that start next, the first one first
 	Changed()                              // the chain has changed
 }
 

@@ -17,12 +17,12 @@ const day = 24 * time.Hour
 
 // endsSoon is the nearest mark that a job in force has passed. A mark that lies in
 // the first half of an approval is none: whoever signs for a day knows that it ends.
-func endsSoon(s shown, now time.Time) (mark int, soon bool) {
-	end := s.op.Spec.ExpiresAt
-	if end.IsZero() || s.State != jobspec.JobActive || !now.Before(end.Time()) || over(s, now) {
+func endsSoon(j jobspec.Job, t jobspec.Timing, now time.Time) (mark int, soon bool) {
+	end := t.ExpiresAt
+	if end.IsZero() || j.State != jobspec.JobActive || !now.Before(end.Time()) || over(t.Schedule, j.SpecOp, now) {
 		return 0, false
 	}
-	left, length := end.Time().Sub(now), end.Time().Sub(s.op.Created.Time())
+	left, length := end.Time().Sub(now), end.Time().Sub(t.Anchor.Time())
 	for _, days := range expiryMarks() {
 		before := time.Duration(days) * day
 		if left <= before && 2*before <= length {
@@ -32,12 +32,14 @@ func endsSoon(s shown, now time.Time) (mark int, soon bool) {
 	return mark, soon
 }
 
-// expiring lists the jobs whose approval ends soon, the soonest first.
-func expiring(jobs []shown, now time.Time) []api.Expiring {
+// expiring lists the jobs whose approval ends soon, the soonest first. The view knows
+// when that is: no op is read.
+func expiring(view *jobspec.View, now time.Time) []api.Expiring {
 	out := []api.Expiring{}
-	for _, s := range jobs {
-		if mark, soon := endsSoon(s, now); soon {
-			out = append(out, api.Expiring{Job: s.Name, Principal: s.Principal, ExpiresAt: s.op.Spec.ExpiresAt.Time(), Within: mark})
+	for j := range view.All() {
+		t, _ := view.Timing(j.Name)
+		if mark, soon := endsSoon(j, t, now); soon {
+			out = append(out, api.Expiring{Job: j.Name, Principal: j.Principal, ExpiresAt: t.ExpiresAt.Time(), Within: mark})
 		}
 	}
 	slices.SortFunc(out, func(a, b api.Expiring) int {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
@@ -141,11 +142,21 @@ func (e *Engine) wouldRefuse(j jobspec.Job) jobspec.Code {
 
 // foretold lists the jobs that would be refused, for status, which everybody may
 // read: no path and no rule, which explain tells to those who may see the job.
-func (e *Engine) foretold(jobs []shown) []api.Reason {
+func (e *Engine) foretold(view *jobspec.View) []api.Reason {
+	e.mu.RLock()
+	var names []jobspec.Name
+	for name, f := range e.future {
+		if f.reason.Code != "" {
+			names = append(names, name)
+		}
+	}
+	e.mu.RUnlock()
+	slices.Sort(names)
 	out := []api.Reason{}
-	for _, s := range jobs {
-		if code := e.wouldRefuse(s.Job); code != "" {
-			out = append(out, api.Reason{Code: code, Target: string(s.Name), Remedy: code.Remedy()})
+	for _, name := range names {
+		j, ok := view.Job(name)
+		if code := e.wouldRefuse(j); ok && code != "" {
+			out = append(out, api.Reason{Code: code, Target: string(name), Remedy: code.Remedy()})
 		}
 	}
 	return out

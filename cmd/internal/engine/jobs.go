@@ -45,11 +45,7 @@ func (e *Engine) shownJobs() (all []shown, broken error, err error) {
 		if j.State == jobspec.JobRemoved {
 			continue
 		}
-		op, err := read(j.SpecSeq)
-		if err != nil || op.Spec == nil {
-			op = &jobspec.Op{Spec: &jobspec.Spec{}}
-		}
-		all = append(all, shown{j, op})
+		all = append(all, showing(j, read))
 	}
 	slices.SortFunc(all, func(a, b shown) int { return strings.Compare(string(a.Name), string(b.Name)) })
 	return all, broken, nil
@@ -127,7 +123,7 @@ func (e *Engine) apiJob(s shown, broken error) (api.Job, error) {
 		name string
 		on   bool
 	}{{"running", running}, {"expired", expired}, {"disabled", s.State == jobspec.JobDisabled}, {"held", held}, {"refused", refused},
-		{"done", over(s, now)}} {
+		{"done", over(s.op.Spec.Schedule, s.SpecOp, now)}} {
 		if f.on {
 			out.Flags = append(out.Flags, f.name)
 		}
@@ -142,7 +138,7 @@ func (e *Engine) apiJob(s shown, broken error) (api.Job, error) {
 	if out.WouldRefuse = e.wouldRefuse(s.Job); out.WouldRefuse != "" {
 		out.Flags = append(out.Flags, "would_refuse") // a flag and no state: it may still be repaired
 	}
-	if _, soon := endsSoon(s, now); soon {
+	if _, soon := endsSoon(s.Job, s.timing(), now); soon {
 		out.Flags = append(out.Flags, "expiring")
 	}
 	return out, nil
@@ -163,9 +159,13 @@ func ScheduleText(s jobspec.Schedule) string {
 
 // over reports whether the one instant of a job with at has passed, with its
 // jitter: it starts no more.
-func over(s shown, now time.Time) bool {
-	at := s.op.Spec.Schedule.At
-	return !at.IsZero() && !now.Before(at.Time().Add(calendar.Jitter(s.op.Spec.Schedule, s.SpecOp)))
+func over(s jobspec.Schedule, op jobspec.Digest, now time.Time) bool {
+	return !s.At.IsZero() && !now.Before(s.At.Time().Add(calendar.Jitter(s, op)))
+}
+
+// timing is what the view keeps of the op that is shown.
+func (s shown) timing() jobspec.Timing {
+	return jobspec.Timing{Schedule: s.op.Spec.Schedule, Anchor: s.op.Created, ExpiresAt: s.op.Spec.ExpiresAt}
 }
 
 func nextAfter(s shown, now time.Time) *time.Time {
@@ -209,19 +209,52 @@ func (e *Engine) heldFor(name jobspec.Name) jobspec.Code {
 	return ""
 }
 
-// find returns one job that was not removed.
-func (e *Engine) find(name jobspec.Name) (shown, error, error) {
-	all, broken, err := e.shownJobs()
+// find returns one job that was not removed. broken says why the chain cannot be
+// proven, where it cannot.
+func (e *Engine) find(name jobspec.Name) (found shown, broken error, err error) {
+	chain, broken := e.opened()
+	if broken != nil {
+		found, err = e.findUnproven(name)
+		return found, broken, err
+	}
+	j, ok := chain.State().View.Job(name)
+	if !ok || j.State == jobspec.JobRemoved {
+		return shown{}, nil, noJob(name)
+	}
+	return showing(j, func(seq int64) (*jobspec.Op, error) {
+		entry, err := chain.Entry(seq)
+		if err != nil {
+			return nil, err
+		}
+		return jobspec.DecodeOp(entry.Op)
+	}), nil, nil
+}
+
+func noJob(name jobspec.Name) error {
+	return api.New(jobspec.CodeJobUnknown, fmt.Sprintf("no job %q", name))
+}
+
+// findUnproven looks among all that can be read of a broken chain.
+func (e *Engine) findUnproven(name jobspec.Name) (shown, error) {
+	all, _, err := e.shownJobs()
 	if err != nil {
-		return shown{}, broken, err
+		return shown{}, err
 	}
 	for _, s := range all {
 		if s.Name == name {
-			return s, broken, nil
+			return s, nil
 		}
 	}
-	err = api.New(jobspec.CodeJobUnknown, fmt.Sprintf("no job %q", name))
-	return shown{}, broken, err
+	return shown{}, noJob(name)
+}
+
+// showing adds the op that holds a job's spec. One that cannot be read shows nothing.
+func showing(j jobspec.Job, read func(int64) (*jobspec.Op, error)) shown {
+	op, err := read(j.SpecSeq)
+	if err != nil || op.Spec == nil {
+		op = &jobspec.Op{Spec: &jobspec.Spec{}}
+	}
+	return shown{j, op}
 }
 
 // Job shows everything about one job. Verified is true only if signature and key

@@ -33,6 +33,11 @@ func (e *Engine) Next(_ context.Context, q api.NextQuery) ([]api.Next, error) {
 	if err != nil {
 		return nil, err
 	}
+	return e.nextOfAll(jobs, q), nil
+}
+
+// nextOfAll merges the coming starts of jobs.
+func (e *Engine) nextOfAll(jobs []shown, q api.NextQuery) []api.Next {
 	var merged merge
 	closed := e.windows()
 	for _, s := range jobs {
@@ -41,7 +46,7 @@ func (e *Engine) Next(_ context.Context, q api.NextQuery) ([]api.Next, error) {
 			merged = append(merged, st)
 		}
 	}
-	return e.markHeld(merged.take(q.Count)), nil
+	return e.markHeld(merged.take(q.Count))
 }
 
 // scheduled are the jobs that next is asked for: the named one as it is, or all

@@ -22,6 +22,7 @@ type holding struct {
 
 func (h holding) IsHeld(job jobspec.Name) bool { return job == h.job }
 func (h holding) IsRunning(string) bool        { return false }
+func (h holding) Soonest(int) []jobspec.Name   { return []jobspec.Name{"first", "second"} }
 
 func TestSlotsOfAHeldJobSayThatTheyWillNotStart(t *testing.T) {
 	b := newBench(t)

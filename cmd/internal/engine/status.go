@@ -30,15 +30,40 @@ func (e *Engine) Status(ctx context.Context) (api.Status, error) {
 			out.Running = append(out.Running, e.apiRun(row))
 		}
 	}
-	jobs, _, err := e.shownJobs()
-	if err != nil {
-		return out, err
-	}
-	out.Jobs, out.WouldRefuse, out.Expiring = len(jobs), e.foretold(jobs), expiring(jobs, e.Now())
-	if next, err := e.Next(ctx, api.NextQuery{Count: statusNext}); err == nil {
+	view := e.view()
+	out.Jobs, out.WouldRefuse, out.Expiring = int(view.Present()), e.foretold(view), expiring(view, e.Now())
+	if next, err := e.soonest(ctx, statusNext); err == nil {
 		out.Next = next
 	}
 	return out, nil
+}
+
+// view is what the chain adds up to, or what can be read of it where it is broken.
+func (e *Engine) view() *jobspec.View {
+	if chain, err := e.opened(); err == nil {
+		return chain.State().View
+	}
+	view, _, err := e.unproven()
+	if err != nil {
+		return &jobspec.View{}
+	}
+	return view
+}
+
+// soonest are the next starts of all jobs. The timetable of a running service knows
+// which jobs have them; else every job is asked.
+func (e *Engine) soonest(ctx context.Context, n int) ([]api.Next, error) {
+	l := e.attached()
+	if l == nil {
+		return e.Next(ctx, api.NextQuery{Count: n})
+	}
+	var jobs []shown
+	for _, name := range l.Soonest(n) {
+		if s, _, err := e.find(name); err == nil {
+			jobs = append(jobs, s)
+		}
+	}
+	return e.nextOfAll(jobs, api.NextQuery{From: e.Now(), Count: n}), nil
 }
 
 // Problems lists what keeps jobs from running, or will.

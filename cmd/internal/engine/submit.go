@@ -101,11 +101,9 @@ func (e *Engine) judgePolicy(ctx context.Context, view *jobspec.View, op *jobspe
 
 // othersOf counts the jobs of an op's principal beside the one it is about.
 func othersOf(view *jobspec.View, op *jobspec.Op) int64 {
-	var n int64
-	for _, j := range view.Jobs() {
-		if j.Principal == op.Principal && j.Name != op.Job && j.State != jobspec.JobRemoved {
-			n++
-		}
+	n := view.JobsOf(op.Principal)
+	if j, ok := view.Job(op.Job); ok && j.Principal == op.Principal && j.State != jobspec.JobRemoved {
+		n--
 	}
 	return n
 }
