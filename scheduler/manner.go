@@ -41,17 +41,42 @@ func mannerOf(e Entry) manner {
 	}
 }
 
-// manner shares equal manners.
-func (t *Timetable) manner(e Entry) *manner {
-	m := mannerOf(e)
-	if old, ok := t.manners[m]; ok {
-		return old
+// manners are those of the jobs in a timetable, each once, with how many have it.
+type manners map[manner]*sameManner
+
+type sameManner struct {
+	manner
+	jobs int
+}
+
+func (m *manners) take(e Entry) *manner {
+	how := mannerOf(e)
+	same := (*m)[how]
+	if same == nil {
+		if *m == nil {
+			*m = manners{}
+		}
+		same = &sameManner{manner: how}
+		(*m)[how] = same
 	}
-	if t.manners == nil {
-		t.manners = map[manner]*manner{}
+	same.jobs++
+	return &same.manner
+}
+
+func (m manners) giveBack(how *manner) {
+	same := m[*how]
+	if same.jobs--; same.jobs == 0 {
+		delete(m, *how)
 	}
-	t.manners[m] = &m
-	return &m
+}
+
+// principals is how many principals have jobs in the table.
+func (t *Timetable) principals() int {
+	all := map[jobspec.Principal]bool{}
+	for how := range t.manners {
+		all[how.share.principal] = true
+	}
+	return len(all)
 }
 
 // mannerOf is how the slots of a job in the table are taken.

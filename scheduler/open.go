@@ -65,26 +65,36 @@ func (s *Scheduler) Reload() error { return s.load(false) }
 func (s *Scheduler) load(first bool) error {
 	s.reload.Lock()
 	defer s.reload.Unlock()
-	entries, err := s.o.Jobs.Entries()
+	changes, err := s.changes(first)
 	if err != nil {
 		return fmt.Errorf("read jobs: %w", err)
 	}
 	// By name, and the stretches of one job in the order of time.
-	slices.SortStableFunc(entries, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.Job, b.Job), a.Since.Compare(b.Since)) })
+	slices.SortStableFunc(changes.Entries, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.Job, b.Job), a.Since.Compare(b.Since)) })
 
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	s.tickLocked() // what is due under the old chain comes first
-	rows, err := s.change(entries, first)
+	rows, err := s.change(changes, first)
 	if err != nil {
 		return err
 	}
+	s.ops = changes.Ops
 	s.nudge()
 	return s.write(rows...)
 }
 
+// changes reads the whole chain at a start, and then what is new in it.
+func (s *Scheduler) changes(first bool) (c Changes, err error) {
+	if !first {
+		return s.o.Jobs.Since(s.ops)
+	}
+	c.Entries, c.Ops, err = s.o.Jobs.Entries()
+	return c, err
+}
+
 // change brings the table in line with the entries.
-func (s *Scheduler) change(entries []Entry, first bool) ([]*record.Leaf, error) {
+func (s *Scheduler) change(c Changes, first bool) ([]*record.Leaf, error) {
 	var rows []*record.Leaf
 	covered := s.o.History.LastCovered
 	if first {
@@ -93,7 +103,7 @@ func (s *Scheduler) change(entries []Entry, first bool) ([]*record.Leaf, error) 
 			return nil, fmt.Errorf("read the last slots: %w", err)
 		}
 	}
-	for _, e := range entries {
+	for _, e := range c.Entries {
 		if !first && (!e.Until.IsZero() || s.unchanged(e)) {
 			continue
 		}
@@ -105,47 +115,62 @@ func (s *Scheduler) change(entries []Entry, first bool) ([]*record.Leaf, error) 
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !first || len(s.problems) > 0 { // else there is nothing of before
-		s.retire(entries)
-	}
-	s.countPrincipals(entries)
-	s.overtake(entries)
-	return append(rows, s.liftSigned(entries)...), nil
+	s.retire(c, first)
+	s.seats.sharing = s.table.principals()
+	s.overtake(c)
+	return append(rows, s.liftSigned(c.Entries)...), nil
 }
 
 // retire lets go of the jobs that are not in force any more. The caller holds mu.
-func (s *Scheduler) retire(entries []Entry) {
-	inForce := make(map[jobspec.Name]bool, len(entries))
-	for _, e := range entries {
-		inForce[e.Job] = inForce[e.Job] || e.Until.IsZero()
+func (s *Scheduler) retire(c Changes, first bool) {
+	for _, job := range c.Gone {
+		s.table.Delete(job)
+		delete(s.problems, job)
 	}
+	if !c.All && !(first && len(s.problems) > 0) {
+		return
+	}
+	inForce := c.inForce()
 	for _, job := range s.table.Jobs() {
-		if !inForce[job] {
+		if _, ok := inForce[job]; !ok {
 			s.table.Delete(job)
 		}
 	}
 	for job := range s.problems {
-		if !inForce[job] {
+		if _, ok := inForce[job]; !ok {
 			delete(s.problems, job)
 		}
 	}
 }
 
+// inForce are the specs in force among the changes, by job.
+func (c Changes) inForce() map[jobspec.Name]Key {
+	all := make(map[jobspec.Name]Key, len(c.Entries))
+	for _, e := range c.Entries {
+		if e.Until.IsZero() {
+			all[e.Job] = Key{e.Job, e.Op, e.Seq}
+		}
+	}
+	return all
+}
+
 // overtake halts what is being prepared from a spec that is not in force any
 // more: whoever was told that a job is removed, disabled or replaced does not
 // see the old one start. What has started runs on. The caller holds mu.
-func (s *Scheduler) overtake(entries []Entry) {
+func (s *Scheduler) overtake(c Changes) {
 	if len(s.live) == 0 && len(s.ahead) == 0 {
 		return
 	}
-	inForce := make(map[Key]bool, len(entries))
-	for _, e := range entries {
-		if e.Until.IsZero() {
-			inForce[Key{e.Job, e.Op, e.Seq}] = true
-		}
+	inForce, gone := c.inForce(), map[jobspec.Name]bool{}
+	for _, job := range c.Gone {
+		gone[job] = true
+	}
+	over := func(key Key) bool {
+		now, named := inForce[key.Job]
+		return named && now != key || gone[key.Job] || !named && c.All
 	}
 	for _, r := range s.live {
-		if (r.stage == preparing || r.stage == armed) && !r.claimed && !inForce[r.key] {
+		if (r.stage == preparing || r.stage == armed) && !r.claimed && over(r.key) {
 			if r.halt == nil {
 				r.halt = &halt{code: jobspec.CodeHeadMoved}
 			}
@@ -155,7 +180,7 @@ func (s *Scheduler) overtake(entries []Entry) {
 		}
 	}
 	for job, r := range s.ahead {
-		if !inForce[r.key] {
+		if over(r.key) {
 			s.dropAhead(job)
 		}
 	}

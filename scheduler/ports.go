@@ -26,8 +26,19 @@ type Entry struct {
 // Jobs lists what the chain puts in force.
 type Jobs interface {
 	// Entries returns every entry in force, and those that ceased while the
-	// service was off, so that the slots up to their end are accounted for.
-	Entries() ([]Entry, error)
+	// service was off, so that the slots up to their end are accounted for. ops is
+	// how long the chain is that they come from.
+	Entries() (all []Entry, ops int64, err error)
+	// Since returns what the ops from that place on have changed.
+	Since(ops int64) (Changes, error)
+}
+
+// Changes are what a longer chain says of the jobs that its newer ops are about.
+type Changes struct {
+	Entries []Entry        // in force, or put in force again
+	Gone    []jobspec.Name // not in force any more
+	Ops     int64          // how long the chain is
+	All     bool           // the chain is another one: Entries are all that is in force
 }
 
 // Verified is a job's op as it was found at a trigger.

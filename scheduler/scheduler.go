@@ -60,6 +60,7 @@ type Scheduler struct {
 	// turn orders whole turns: ticks and reloads, each with the rows it writes.
 	turn   sync.Mutex
 	reload sync.Mutex
+	ops    int64         // of the chain that the table comes from; guarded by reload
 	stop   chan struct{} // closed when the shutdown begins
 	kill   chan struct{} // closed when it must end at once
 	opened chan struct{} // closed when runs can start

@@ -106,17 +106,6 @@ func (s *Scheduler) askShares(boot time.Duration) {
 	}
 }
 
-// countPrincipals keeps how many principals share the seats. The caller holds mu.
-func (s *Scheduler) countPrincipals(entries []Entry) {
-	all := map[jobspec.Principal]bool{}
-	for _, e := range entries {
-		if e.Until.IsZero() {
-			all[e.Principal] = true
-		}
-	}
-	s.seats.sharing = len(all)
-}
-
 // line are the waiting runs of one share, in the order of the queue.
 type line struct{ runs runHeap }
 

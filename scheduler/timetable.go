@@ -59,7 +59,7 @@ type Timetable struct {
 	room   itemRoom
 	shared calendars
 
-	manners map[manner]*manner
+	manners manners
 }
 
 // Confirm takes note that a job was put in force again with the same spec; its
@@ -91,7 +91,7 @@ func (t *Timetable) Set(e Entry, after time.Time) error {
 		return refusal(jobspec.CodeScheduleInvalid, "no due time within nine years")
 	}
 	it := t.room.take()
-	*it = item{key: Key{e.Job, e.Op, e.Seq}, since: e.Since.Unix(), cal: cal, use: use, how: t.manner(e)}
+	*it = item{key: Key{e.Job, e.Op, e.Seq}, since: e.Since.Unix(), cal: cal, use: use, how: t.manners.take(e)}
 	t.byJob.add(it)
 	t.heap.push(it, next.Unix())
 	return nil
@@ -116,6 +116,7 @@ func (t *Timetable) Delete(job jobspec.Name) {
 	t.heap.remove(int(it.pos))
 	t.byJob.remove(it)
 	t.shared.giveBack(it.use)
+	t.manners.giveBack(it.how)
 	t.room.giveBack(it)
 }
 

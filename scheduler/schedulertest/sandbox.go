@@ -14,6 +14,8 @@ import (
 type Jobs struct {
 	mu      sync.Mutex
 	entries []scheduler.Entry
+	told    map[jobspec.Name]scheduler.Entry // in force when it was asked last
+	asked   int64
 }
 
 // Set replaces the list.
@@ -24,10 +26,45 @@ func (j *Jobs) Set(entries ...scheduler.Entry) {
 }
 
 // Entries implements scheduler.Jobs.
-func (j *Jobs) Entries() ([]scheduler.Entry, error) {
+func (j *Jobs) Entries() ([]scheduler.Entry, int64, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	return append([]scheduler.Entry(nil), j.entries...), nil
+	j.told = j.inForce()
+	j.asked++
+	return append([]scheduler.Entry(nil), j.entries...), j.asked, nil
+}
+
+func (j *Jobs) inForce() map[jobspec.Name]scheduler.Entry {
+	now := map[jobspec.Name]scheduler.Entry{}
+	for _, e := range j.entries {
+		if e.Until.IsZero() {
+			now[e.Job] = e
+		}
+	}
+	return now
+}
+
+// Since implements scheduler.Jobs: it tells what Set has changed since it was asked
+// last. Whoever asks of another time than the last is told everything.
+func (j *Jobs) Since(ops int64) (c scheduler.Changes, err error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	now := j.inForce()
+	c.All = ops != j.asked
+	for job, e := range now {
+		if old, ok := j.told[job]; c.All || !ok || old != e {
+			c.Entries = append(c.Entries, e)
+		}
+	}
+	for job := range j.told {
+		if _, ok := now[job]; !ok && !c.All {
+			c.Gone = append(c.Gone, job)
+		}
+	}
+	j.told = now
+	j.asked++
+	c.Ops = j.asked
+	return c, nil
 }
 
 // Sandbox is an examiner and a backend in one, without a sandbox. The hooks may

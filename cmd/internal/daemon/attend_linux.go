@@ -57,7 +57,8 @@ func Shed() error {
 // untimed has no job that is due by itself.
 type untimed struct{}
 
-func (untimed) Entries() ([]scheduler.Entry, error) { return nil, nil }
+func (untimed) Entries() ([]scheduler.Entry, int64, error) { return nil, 0, nil }
+func (untimed) Since(ops int64) (scheduler.Changes, error) { return scheduler.Changes{Ops: ops}, nil }
 
 // attendant is the service in the hands of its own account.
 type attendant struct{ *Service }

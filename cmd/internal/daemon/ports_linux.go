@@ -27,7 +27,9 @@ type ports struct {
 }
 
 // Entries lists what the chain puts in force.
-func (p ports) Entries() ([]scheduler.Entry, error) { return p.e.Intervals() }
+func (p ports) Entries() ([]scheduler.Entry, int64, error) { return p.e.Intervals() }
+
+func (p ports) Since(ops int64) (scheduler.Changes, error) { return p.e.IntervalsSince(ops) }
 
 // Current verifies a job's op as it is stored now.
 func (p ports) Current(job jobspec.Name) (scheduler.Verified, error) {

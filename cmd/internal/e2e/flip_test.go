@@ -136,7 +136,7 @@ func nothingRuns(t *testing.T, in *insider, h *house, named string) {
 	defer e.Close()
 	_, headErr := e.Head(context.Background())
 	_, currentErr := e.Current("plain")
-	_, slotsErr := e.Intervals()
+	_, _, slotsErr := e.Intervals()
 	_, submitErr := e.Submit(context.Background(), api.Submission{Op: []byte("{}"), Sig: []byte("x")})
 	for what, err := range map[string]error{"proven": e.Proven(), "head": headErr, "current": currentErr, "slots": slotsErr, "submit": submitErr} {
 		if w := api.Wrap(err); err == nil || w.Exit != 12 || !strings.Contains(w.Message, named) {

@@ -37,7 +37,7 @@ func TestOneSpecThatCannotBeReadStopsNoOtherJob(t *testing.T) {
 	}))
 	e := b.open(false)
 	must(t, e.Proven())
-	all, err := e.Intervals()
+	all, _, err := e.Intervals()
 	must(t, err)
 	var table scheduler.Timetable
 	for _, i := range all {

@@ -126,7 +126,7 @@ func TestIntervalsSayWhenASpecWasInForce(t *testing.T) {
 	}{{jobspec.Add, "a"}, {jobspec.Add, "b"}, {jobspec.Replace, "a"}, {jobspec.Disable, "b"}, {jobspec.Enable, "b"}, {jobspec.Remove, "a"}} {
 		b.commit(step.action, step.job)
 	}
-	all, err := b.open(false).Intervals()
+	all, _, err := b.open(false).Intervals()
 	must(t, err)
 	type span struct {
 		job          jobspec.Name
@@ -163,7 +163,7 @@ func TestIntervalsLeaveOutWhatEndedBeforeTheLastStart(t *testing.T) {
 	if _, err := e.Append(&record.Leaf{Kind: record.Boot, Time: record.Stamp(b.now.Add(time.Hour))}); err != nil {
 		t.Fatal(err)
 	}
-	all, err := e.Intervals()
+	all, _, err := e.Intervals()
 	must(t, err)
 	if len(all) != 1 || all[0].Job != "b" {
 		t.Errorf("got %+v", all)

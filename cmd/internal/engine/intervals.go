@@ -12,25 +12,21 @@ import (
 
 // Intervals lists the stretches of time in which specs are in force on this host,
 // and those that ended after the service was last started, so that no slot up to
-// their end goes without a line.
-func (e *Engine) Intervals() ([]scheduler.Entry, error) {
+// their end goes without a line. ops is the length of the chain.
+func (e *Engine) Intervals() (all []scheduler.Entry, ops int64, err error) {
 	chain, err := e.opened()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	accepted, lastBoot, err := e.acceptances()
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	state := chain.State()
 	w := newIntervalWalk(state.View.Named())
 	for seq := range state.Len() {
 		op, _ := state.Head(seq)
-		at, ok := accepted.at(seq)
-		if !ok {
-			at = op.Created.Time()
-		}
-		w.take(op, at)
+		w.take(op, acceptedAt(accepted, state, seq))
 	}
 	out := w.all[:0]
 	for _, i := range w.all {
@@ -38,11 +34,59 @@ func (e *Engine) Intervals() ([]scheduler.Entry, error) {
 			continue
 		}
 		if err := fillSpec(chain, state, &i); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		out = append(out, i)
 	}
-	return out, nil
+	return out, state.Len(), nil
+}
+
+// IntervalsSince lists what the ops from that place on have changed. A chain that is
+// shorter is another one.
+func (e *Engine) IntervalsSince(ops int64) (c scheduler.Changes, err error) {
+	chain, err := e.opened()
+	if err != nil {
+		return c, err
+	}
+	state := chain.State()
+	if c.Ops = state.Len(); c.Ops < ops {
+		c.All = true
+		c.Entries, c.Ops, err = e.Intervals()
+		return c, err
+	}
+	accepted, _, err := e.acceptances()
+	if err != nil {
+		return c, err
+	}
+	seen := map[jobspec.Name]bool{}
+	for seq := ops; seq < c.Ops; seq++ {
+		op, _ := state.Head(seq)
+		if !op.Action.AboutJob() || seen[op.Job] {
+			continue
+		}
+		seen[op.Job] = true
+		j, _ := state.View.Job(op.Job)
+		if j.State != jobspec.JobActive {
+			c.Gone = append(c.Gone, op.Job)
+			continue
+		}
+		i := scheduler.Entry{Job: op.Job, Seq: j.SpecSeq, Since: acceptedAt(accepted, state, j.ForceSeq)}
+		i.Signed = i.Since // a spec that was in force already stays where it is due; see Timetable.Confirm
+		if err := fillSpec(chain, state, &i); err != nil {
+			return c, err
+		}
+		c.Entries = append(c.Entries, i)
+	}
+	return c, nil
+}
+
+// acceptedAt is when an op was accepted, or made where no line says so.
+func acceptedAt(accepted acceptTimes, state *store.State, seq int64) time.Time {
+	if at, ok := accepted.at(seq); ok {
+		return at
+	}
+	op, _ := state.Head(seq)
+	return op.Created.Time()
 }
 
 // intervalWalk goes over the ops. There may be a million jobs, so it keeps no more
