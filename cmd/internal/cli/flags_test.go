@@ -58,7 +58,7 @@ func TestCommandLinesThatDoNotGoTogetherAreRefused(t *testing.T) {
 		{"logs"}, {"logs", "x", "--stream", "in"}, {"logs", "x", "-f"}, {"explain"}, {"explain", "x", "-f", file},
 		{"cancel", "nightly"}, {"run"}, {"audit"}, {"audit", "export"}, {"trust"}, {"trust", "revoke"}, {"policy"}, {"policy", "show", "roof"}, {"policy", "show", "--effective"}, {"policy", "show", "floor", "--for", "a"}, {"policy", "check", "--policy", "x"}, {"policy", "check", "--replay", "x"}, {"policy", "check", "--replay", "--runs", "-1"}, {"schema"}, {"schema", "op"},
 		{"daemon", "--log-format", "xml"}, {"daemon", "--max-parallel", "-1"}, {"daemon", "extra"}, {"help", "nothing"},
-		{"renew"}, {"renew", "No Name"}, {"rebind"}, {"edit"}, {"diff"}, {"import-crontab"}, {"review"}, {"try"}, {"events"}, {"backend"}, {"backend", "list", "x"}, {"backend", "check", "podman"}, {"store", "check"},
+		{"renew"}, {"renew", "No Name"}, {"rebind"}, {"edit"}, {"diff"}, {"import-crontab"}, {"review"}, {"try"}, {"events"}, {"backend"}, {"backend", "list", "x"}, {"backend", "check", "podman"}, {"store"}, {"store", "check", "x"}, {"store", "backup"}, {"store", "restore"},
 		{"rebase"}, {"web"}, {"completion", "bash"}, {"man"}, {"notify"}, {"notify", "test"}, {"notify", "check", "x"}, {"service"}, {"--nonsense"}, {"list", "--nonsense"},
 	} {
 		b := newBench(t)

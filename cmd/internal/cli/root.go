@@ -61,7 +61,7 @@ func operatorCommands(a *App) []*cobra.Command {
 }
 
 func otherCommands(a *App) []*cobra.Command {
-	return []*cobra.Command{newAudit(a), newTrust(a), newPolicy(a), newBackend(a), newNotify(a), newDoctor(a), newSchema(a), newDaemon(a), newVersion(a)}
+	return []*cobra.Command{newAudit(a), newTrust(a), newPolicy(a), newBackend(a), newStore(a), newNotify(a), newDoctor(a), newSchema(a), newDaemon(a), newVersion(a)}
 }
 
 // work marks the errors of a command as its own.
