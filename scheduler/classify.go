@@ -118,11 +118,18 @@ func (w rows) clock(code jobspec.Code, detail string) *record.Leaf {
 	return bounded(l)
 }
 
-// because says in a row of missed slots what the clocks did just before they were
-// noticed.
+// notRunning says why slots from before the start of the service are missed.
+const notRunning = "the service did not run"
+
+// because says in a row of missed slots why nobody took them: the service was started
+// after the last of them, or what the clocks did just before they were noticed.
 func (s *Scheduler) because(row *record.Leaf) *record.Leaf {
-	if s.moved != "" && len(row.Reasons) > 0 && row.Reasons[0].Detail == "" {
-		row.Reasons[0].Detail = s.moved
+	if len(row.Reasons) == 0 || row.Reasons[0].Detail != "" {
+		return row
+	}
+	last := latest(record.ParseStamp(row.Scheduled), record.ParseStamp(row.Until))
+	if row.Reasons[0].Detail = s.moved; s.moved == "" && last.Before(s.began) {
+		row.Reasons[0].Detail = notRunning
 	}
 	return row
 }

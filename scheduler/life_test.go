@@ -227,6 +227,9 @@ func TestAJobThatCeasedWhileTheServiceWasOffIsCoveredUpToItsEnd(t *testing.T) {
 		w.boot()
 		w.pass(time.Hour)
 		w.want("missed m 30T12:10..30T12:40(4) missed missed_skipped")
+		if got := w.ledger.Rows()[0].Reasons[0].Detail; got != "the service did not run" {
+			t.Errorf("the row says %q", got)
+		}
 		w.end()
 		w.boot()
 		w.pass(time.Hour)

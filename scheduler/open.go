@@ -42,6 +42,7 @@ func (s *Scheduler) open() error {
 		return err
 	}
 	s.mu.Lock()
+	s.began = s.o.Clock.Now()
 	for job, h := range holds {
 		s.holds[job] = h.bound(s.o.Clock.Now(), s.o.Clock.Boot())
 	}
@@ -262,7 +263,7 @@ func (s *Scheduler) untilEnd(key Key, cal *calendar.Calendar, after, until time.
 	if !ok {
 		return nil
 	}
-	return []*record.Leaf{s.rows.missed(key, span)}
+	return []*record.Leaf{s.because(s.rows.missed(key, span))}
 }
 
 // report keeps a job's problem for status. The caller holds mu.

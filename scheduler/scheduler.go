@@ -69,6 +69,7 @@ type Scheduler struct {
 	builders chan struct{} // holds one word for each sandbox that is built ahead right now
 
 	mu        sync.Mutex // guards all below; never held across a port
+	began     time.Time  // by the wall clock; what was due before was nobody's to take
 	phase     phase
 	asked     bool  // somebody asked for the shutdown
 	killed    bool  // the shutdown must end at once
