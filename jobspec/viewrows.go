@@ -210,6 +210,17 @@ func (v *View) JobsOf(who Principal) int64 {
 	return 0
 }
 
+// JobsByPrincipal is JobsOf of everybody who has some.
+func (v *View) JobsByPrincipal() map[Principal]int64 {
+	all := map[Principal]int64{}
+	for id, n := range v.present {
+		if n > 0 {
+			all[v.words.principals.value(uint32(id))] = int64(n)
+		}
+	}
+	return all
+}
+
 // Present is how many jobs there are that were not removed.
 func (v *View) Present() (n int64) {
 	for _, of := range v.present {

@@ -26,7 +26,14 @@ type Query struct {
 	Until    time.Time // rows stated before this time
 	Outcomes []record.Outcome
 	Limit    int
+	// Keep takes the rows that count among those that match, nil all of them. At most
+	// MostKept rows are shown to it, the newest ones.
+	Keep func(RunRow) bool
 }
+
+// MostKept bounds what a query with Keep looks at: a caller who may see little shall
+// not have the whole index read.
+const MostKept = 100_000
 
 func (q Query) matches(s storedRow) bool {
 	switch {
@@ -45,7 +52,11 @@ func (r *Runs) Runs(q Query) ([]RunRow, error) {
 	}
 	var found []storedRow
 	var before []byte // key after the next page
-	for len(found) < q.Limit {
+	left := MostKept
+	if keep := q.Keep; keep != nil {
+		q.Keep = func(row RunRow) bool { left--; return keep(row) }
+	}
+	for len(found) < q.Limit && left > 0 {
 		more := false
 		err := r.look(func(tx *bolt.Tx) error {
 			var err error
@@ -84,11 +95,25 @@ func (q Query) page(tx *bolt.Tx, found []storedRow, before []byte) (all []stored
 			if s, err = decodeRow(bytes.Clone(value)); err != nil {
 				return nil, nil, false, err
 			}
-			found = append(found, s)
+			keep, err := q.keeps(s)
+			if err != nil {
+				return nil, nil, false, err
+			}
+			if keep {
+				found = append(found, s)
+			}
 		}
 		k, _ = c.Prev()
 	}
 	return found, next, false, nil
+}
+
+func (q Query) keeps(s storedRow) (bool, error) {
+	if q.Keep == nil {
+		return true, nil
+	}
+	row, err := s.row()
+	return err == nil && q.Keep(row), err
 }
 
 // seekBefore finds the last key below before, or the last with prefix.

@@ -208,6 +208,9 @@ func TestQueryPicksRowsNewestFirst(t *testing.T) {
 		"outcome":       {store.Query{Outcomes: []record.Outcome{record.OutcomeLost, record.OutcomeFailed}, Limit: 9999}, 800},
 		"rare and old":  {store.Query{Until: storetest.Epoch().Add(2 * time.Minute), Limit: 5}, 1},
 		"limit":         {store.Query{Job: "job2", Limit: 3}, 3},
+		"kept":          {store.Query{Keep: func(r store.RunRow) bool { return r.First().Job == "job1" }, Limit: 9999}, 667},
+		"kept, limited": {store.Query{Keep: func(r store.RunRow) bool { return r.First().Job == "job1" }, Limit: 600}, 600},
+		"kept, none":    {store.Query{Keep: func(store.RunRow) bool { return false }, Limit: 5}, 0},
 	} {
 		rows, err := r.Runs(c.q)
 		must(t, err)

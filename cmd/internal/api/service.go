@@ -18,6 +18,9 @@ type Service interface {
 	SubmitAll(ctx context.Context, all []Submission) ([]Accepted, error)
 
 	Jobs(ctx context.Context) ([]Job, error)
+	// Listed is one line of Jobs, an error with job_unknown for a name that is not
+	// among them.
+	Listed(ctx context.Context, name jobspec.Name) (Job, error)
 	Job(ctx context.Context, name jobspec.Name) (JobDetail, error)
 	Next(ctx context.Context, q NextQuery) ([]Next, error)
 	Days(ctx context.Context, q DaysQuery) ([]Day, error)
@@ -55,6 +58,8 @@ type Head struct {
 	Prev    jobspec.Digest  `json:"prev"`
 	Created jobspec.Instant `json:"created"` // of the last op: the next must not lie before it
 	Now     time.Time       `json:"now"`     // the service's effective time
+	// Jobs counts what is not removed, by principal.
+	Jobs map[jobspec.Principal]int64 `json:"jobs,omitempty"`
 	// Credentials are those of the policy that there is a value for, by name.
 	Credentials []string `json:"credentials,omitempty"`
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -258,6 +259,14 @@ func (f *fakeService) SubmitAll(ctx context.Context, all []api.Submission) (out 
 }
 
 func (f *fakeService) Jobs(context.Context) ([]api.Job, error) { return f.jobs, f.errs["jobs"] }
+func (f *fakeService) Listed(_ context.Context, name jobspec.Name) (api.Job, error) {
+	for _, j := range f.jobs {
+		if j.Job == name {
+			return j, f.errs["jobs"]
+		}
+	}
+	return api.Job{}, cmp.Or(f.errs["jobs"], error(api.New(jobspec.CodeJobUnknown, "no such job")))
+}
 
 func (f *fakeService) Job(_ context.Context, name jobspec.Name) (api.JobDetail, error) {
 	if err := f.errs["job"]; err != nil {

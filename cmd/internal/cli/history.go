@@ -83,14 +83,9 @@ func (a *App) tellDamage(ctx context.Context, svc api.Service) error {
 // knownJob tells a job that has not run from a name with a typing error. A job
 // that was removed is known by its runs only.
 func knownJob(ctx context.Context, svc api.Service, name jobspec.Name) error {
-	jobs, err := svc.Jobs(ctx)
-	if err != nil {
+	_, err := svc.Listed(ctx, name)
+	if err == nil || api.Wrap(err).ErrCode != jobspec.CodeJobUnknown {
 		return err
-	}
-	for _, j := range jobs {
-		if j.Job == name {
-			return nil
-		}
 	}
 	return api.New(jobspec.CodeJobUnknown, fmt.Sprintf("no job %q, and no run of one in that time", name))
 }

@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/api"
 	"github.com/sbxcron/sbxcron/cmd/internal/engine"
 	"github.com/sbxcron/sbxcron/cmd/internal/ui"
-	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/scheduler/calendar"
 )
 
@@ -60,15 +58,8 @@ func (a *App) zoneOf(ctx context.Context, svc api.Service, o nextOptions) (strin
 	if o.job == "" {
 		return cmp.Or(a.Ports.Zone(), "UTC"), nil
 	}
-	jobs, err := svc.Jobs(ctx)
-	if err != nil {
-		return "", err
-	}
-	i := slices.IndexFunc(jobs, func(j api.Job) bool { return j.Job == o.job })
-	if i < 0 {
-		return "", api.New(jobspec.CodeJobUnknown, fmt.Sprintf("no job %q", o.job))
-	}
-	return cmp.Or(jobs[i].Timezone, "UTC"), nil
+	j, err := svc.Listed(ctx, o.job)
+	return cmp.Or(j.Timezone, "UTC"), err
 }
 
 func (a *App) monthOf(text, zone string, from time.Time) (month, error) {

@@ -148,7 +148,7 @@ func (a *App) planFolder(ctx context.Context, o folderOptions) error {
 		if err != nil {
 			return err
 		}
-		at, err := a.findHead(ctx, svc, site)
+		at, err := a.findAll(ctx, svc, site)
 		if err != nil {
 			return err
 		}

@@ -68,7 +68,7 @@ func (f *folderPlan) unnamed(j api.Job) error {
 func (f *folderPlan) file(ctx context.Context, file jobFile) error {
 	at, name := f.at, file.draft.Name
 	var err error
-	if at.job, err = findJob(ctx, f.svc, at.all, name); err != nil {
+	if at.job, err = amongAll(ctx, f.svc, at.all, name); err != nil {
 		return err
 	}
 	item := &planItem{Job: name, File: file.path, Action: string(jobspec.Add)}

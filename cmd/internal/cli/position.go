@@ -18,14 +18,21 @@ type place struct {
 	head api.Head
 	now  time.Time // the service's effective time, never before the last op
 	job  *api.Job  // nil: never heard of
-	all  []api.Job // that are there
+	all  []api.Job // that are there, for whoever means all of them
 
 	checkpoint string // the newest one of the ledger, which the op will carry; "" for none
 }
 
-// othersOf counts the jobs of a principal beside the named one.
+// othersOf counts the jobs of a principal beside the named one, which is that of p.
 func (p place) othersOf(who jobspec.Principal, name jobspec.Name) int64 {
-	var n int64
+	n := p.head.Jobs[who]
+	if p.all == nil {
+		if p.live() && p.job.Principal == who {
+			n--
+		}
+		return n
+	}
+	n = 0
 	for _, j := range p.all {
 		if j.Principal == who && j.Job != name {
 			n++
@@ -41,11 +48,22 @@ func (a *App) findPlace(ctx context.Context, svc api.Service, site Site, name jo
 	if err != nil {
 		return place{}, err
 	}
-	p.job, err = findJob(ctx, svc, p.all, name)
+	p.job, err = findJob(ctx, svc, name)
 	return p, err
 }
 
-// findHead is findPlace for whoever means no job, or all of them.
+// findAll is findPlace for whoever means all jobs.
+func (a *App) findAll(ctx context.Context, svc api.Service, site Site) (place, error) {
+	p, err := a.findHead(ctx, svc, site)
+	if err != nil {
+		return place{}, err
+	}
+	all, err := svc.Jobs(ctx)
+	p.all = append([]api.Job{}, all...)
+	return p, err
+}
+
+// findHead is findPlace for whoever means no job.
 func (a *App) findHead(ctx context.Context, svc api.Service, site Site) (place, error) {
 	head, err := a.pinnedHead(ctx, svc, site)
 	if err != nil {
@@ -61,19 +79,20 @@ func (a *App) findHead(ctx context.Context, svc api.Service, site Site) (place, 
 	if last := head.Created.Time(); p.now.Before(last) {
 		p.now = last
 	}
-	p.all, err = svc.Jobs(ctx)
-	return p, err
+	return p, nil
 }
 
-// findJob looks in the list, which everybody may read. A job that is not there
-// may have been removed: then its revision goes on, which only show tells, and
-// only to those who may see it. To anybody else it is a new name; the chain
-// refuses it if it is not.
-func findJob(ctx context.Context, svc api.Service, jobs []api.Job, name jobspec.Name) (*api.Job, error) {
-	for _, j := range jobs {
-		if j.Job == name {
-			return &j, nil
-		}
+// findJob asks for the line of the job, which everybody may read. A job that is not
+// there may have been removed: then its revision goes on, which only show tells, and
+// only to those who may see it. To anybody else it is a new name; the chain refuses it
+// if it is not.
+func findJob(ctx context.Context, svc api.Service, name jobspec.Name) (*api.Job, error) {
+	j, err := svc.Listed(ctx, name)
+	if err == nil {
+		return &j, nil
+	}
+	if api.Wrap(err).ErrCode != jobspec.CodeJobUnknown {
+		return nil, err
 	}
 	d, err := svc.Job(ctx, name)
 	if err == nil {
@@ -85,6 +104,16 @@ func findJob(ctx context.Context, svc api.Service, jobs []api.Job, name jobspec.
 	default:
 		return nil, err
 	}
+}
+
+// amongAll is findJob where all jobs are known already.
+func amongAll(ctx context.Context, svc api.Service, all []api.Job, name jobspec.Name) (*api.Job, error) {
+	for _, j := range all {
+		if j.Job == name {
+			return &j, nil
+		}
+	}
+	return findJob(ctx, svc, name)
 }
 
 // headTries bounds how often a head is asked for again because another op was

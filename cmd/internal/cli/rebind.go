@@ -118,7 +118,11 @@ func anySigned(all []*rebound) bool {
 // reboundJobs looks at the named jobs, or at all of the owner's, and leaves out
 // those that have not drifted. The ops are made for places one after the other.
 func (a *App) reboundJobs(ctx context.Context, svc api.Service, site Site, who owner, o rebindOptions, names []jobspec.Name) ([]*rebound, error) {
-	p, err := a.findHead(ctx, svc, site)
+	find := a.findHead
+	if o.all {
+		find = a.findAll
+	}
+	p, err := find(ctx, svc, site)
 	if err != nil {
 		return nil, err
 	}
@@ -128,7 +132,7 @@ func (a *App) reboundJobs(ctx context.Context, svc api.Service, site Site, who o
 	var all []*rebound
 	for _, name := range names {
 		at := p
-		if at.job, err = findJob(ctx, svc, p.all, name); err != nil {
+		if at.job, err = amongAll(ctx, svc, p.all, name); err != nil {
 			return nil, err
 		}
 		if err := mayRebind("rebind", at, who, name); err != nil {

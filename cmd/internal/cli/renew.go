@@ -57,11 +57,8 @@ func (a *App) renew(ctx context.Context, o renewOptions, name jobspec.Name) erro
 		if err != nil {
 			return err
 		}
-		p, err := a.findHead(ctx, svc, site)
+		p, err := a.findPlace(ctx, svc, site, name)
 		if err != nil {
-			return err
-		}
-		if p.job, err = findJob(ctx, svc, p.all, name); err != nil {
 			return err
 		}
 		if err := mayRebind("renew", p, who, name); err != nil {

@@ -33,6 +33,13 @@ func (c *Client) Jobs(ctx context.Context) (out []api.Job, err error) {
 	return out, c.get(ctx, requestTime, &out, nil, "jobs")
 }
 
+// Listed gives the line of one job.
+func (c *Client) Listed(ctx context.Context, name jobspec.Name) (out api.Job, err error) {
+	v := url.Values{}
+	set(v, "name", string(name))
+	return out, c.get(ctx, requestTime, &out, v, "jobs")
+}
+
 // Job tells everything about one job.
 func (c *Client) Job(ctx context.Context, name jobspec.Name) (out api.JobDetail, err error) {
 	return out, c.get(ctx, requestTime, &out, nil, "jobs", string(name))

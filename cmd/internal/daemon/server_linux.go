@@ -155,7 +155,12 @@ func decode(r *http.Request, v any) error {
 	return nil
 }
 
-func (s *server) jobs(r *http.Request, _ int) (any, error) { return s.svc.Jobs(r.Context()) }
+func (s *server) jobs(r *http.Request, _ int) (any, error) {
+	if name := r.URL.Query().Get("name"); name != "" {
+		return s.svc.Listed(r.Context(), jobspec.Name(name))
+	}
+	return s.svc.Jobs(r.Context())
+}
 
 func (s *server) status(r *http.Request, _ int) (any, error) { return s.svc.Status(r.Context()) }
 
@@ -236,36 +241,30 @@ func (s *server) history(r *http.Request, uid int) (any, error) {
 	for _, o := range strings.FieldsFunc(q.Get("outcome"), func(c rune) bool { return c == ',' }) {
 		query.Outcome = append(query.Outcome, record.Outcome(o))
 	}
-	if !s.who.auditor(uid) {
-		query.Limit = min(query.Limit, maxRows)
+	if s.who.auditor(uid) {
+		return s.svc.History(r.Context(), query)
 	}
-	rows, err := s.svc.History(r.Context(), query)
+	query.Limit = min(query.Limit, maxRows)
+	rows, err := s.svc.HistoryFor(query, s.readable(uid))
 	if err != nil {
 		return nil, err
 	}
-	seen := s.visible(uid, rows)
-	if query.Job != "" && len(seen) == 0 && !s.who.mayRead(uid, s.svc.Owner(query.Job)) {
+	if query.Job != "" && len(rows) == 0 && !s.who.mayRead(uid, s.svc.Owner(query.Job)) {
 		return nil, forbidden(uid, "read the history of job "+strconv.Quote(string(query.Job)))
 	}
-	return seen, nil
+	return rows, nil
 }
 
-// visible drops the rows that the peer may not read. Rights are looked up once
-// for each principal: there may be many rows.
-func (s *server) visible(uid int, rows []api.Run) []api.Run {
-	if s.who.auditor(uid) {
-		return rows
-	}
-	out, may := []api.Run{}, map[jobspec.Principal]bool{}
-	for _, row := range rows {
-		if _, known := may[row.Principal]; !known {
-			may[row.Principal] = s.who.mayRead(uid, row.Principal)
+// readable tells whose rows a peer may read. Rights are looked up once for each
+// principal: there may be many rows.
+func (s *server) readable(uid int) func(jobspec.Principal) bool {
+	may := map[jobspec.Principal]bool{}
+	return func(who jobspec.Principal) bool {
+		if _, known := may[who]; !known {
+			may[who] = s.who.mayRead(uid, who)
 		}
-		if may[row.Principal] {
-			out = append(out, row)
-		}
+		return may[who]
 	}
-	return out
 }
 
 // runOf gives one run if the peer may read, or act, about it.

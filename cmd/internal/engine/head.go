@@ -38,5 +38,5 @@ func (e *Engine) grantedCredentials(serial int64) []string {
 }
 
 func (e *Engine) headOf(s *store.State) api.Head {
-	return api.Head{Host: s.Host, Seq: s.View.Next, Prev: s.View.Head, Created: s.View.HeadCreated, Now: e.Now()}
+	return api.Head{Host: s.Host, Seq: s.View.Next, Prev: s.View.Head, Created: s.View.HeadCreated, Now: e.Now(), Jobs: s.View.JobsByPrincipal()}
 }

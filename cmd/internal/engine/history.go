@@ -17,7 +17,17 @@ import (
 
 // History lists runs and slots that did not run, newest first.
 func (e *Engine) History(_ context.Context, q api.HistoryQuery) ([]api.Run, error) {
-	rows, err := e.runs.Runs(store.Query{Job: q.Job, Since: q.Since, Until: q.Until, Outcomes: q.Outcome, Limit: q.Limit})
+	return e.HistoryFor(q, nil)
+}
+
+// HistoryFor is History for somebody who may see the runs of some principals only; nil
+// is for whoever may see all.
+func (e *Engine) HistoryFor(q api.HistoryQuery, may func(jobspec.Principal) bool) ([]api.Run, error) {
+	query := store.Query{Job: q.Job, Since: q.Since, Until: q.Until, Outcomes: q.Outcome, Limit: q.Limit}
+	if may != nil {
+		query.Keep = func(row store.RunRow) bool { return may(e.signer(row)) }
+	}
+	rows, err := e.runs.Runs(query)
 	if err != nil {
 		return nil, err
 	}

@@ -100,6 +100,15 @@ func (e *Engine) Jobs(context.Context) ([]api.Job, error) {
 	return out, nil
 }
 
+// Listed is the line of one job.
+func (e *Engine) Listed(_ context.Context, name jobspec.Name) (api.Job, error) {
+	s, broken, err := e.find(name)
+	if err != nil {
+		return api.Job{}, err
+	}
+	return e.apiJob(s, broken)
+}
+
 func (e *Engine) apiJob(s shown, broken error) (api.Job, error) {
 	now := e.Now()
 	out := api.Job{

@@ -62,6 +62,11 @@ func (v *Visitor) Jobs(ctx context.Context) ([]api.Job, error) {
 	return visit(v, func(e *Engine) ([]api.Job, error) { return e.Jobs(ctx) })
 }
 
+// Listed is Engine.Listed.
+func (v *Visitor) Listed(ctx context.Context, name jobspec.Name) (api.Job, error) {
+	return visit(v, func(e *Engine) (api.Job, error) { return e.Listed(ctx, name) })
+}
+
 // Job is Engine.Job.
 func (v *Visitor) Job(ctx context.Context, name jobspec.Name) (api.JobDetail, error) {
 	return visit(v, func(e *Engine) (api.JobDetail, error) { return e.Job(ctx, name) })
