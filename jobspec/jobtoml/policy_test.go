@@ -184,7 +184,7 @@ func TestTheFirstPolicyIsAcceptedAndStrict(t *testing.T) {
 			t.Fatalf("%v\n%s", err, data)
 		}
 		want := jobspec.Ceiling{MaxTier: jobspec.Workspace, MaxNet: jobspec.NetNone, RunAs: []string{"reports"}, Users: []string{"alice"},
-			Read: []string{}, Write: []string{}, MaxTTL: jobspec.DefaultMaxTTL, MinInterval: jobspec.DefaultMinInterval, MaxJobs: jobspec.DefaultMaxJobs}
+			Read: []string{}, Write: []string{}, MaxTTL: jobspec.DefaultMaxTTL, MinInterval: jobspec.DefaultMinInterval, MaxJobs: FirstMaxJobs}
 		if diff := cmp.Diff(want, p.Principals[principal]); diff != "" {
 			t.Error(diff)
 		}

@@ -38,9 +38,13 @@ func WritePolicy(n NewPolicy) []byte {
 	say("write = []")
 	say("max_ttl = \"90d\"")
 	say("min_interval = \"1m\"")
-	say("max_jobs = %d", jobspec.DefaultMaxJobs)
+	say("max_jobs = %d                   # that many are in force at a time", FirstMaxJobs)
 	return []byte(b.String())
 }
+
+// FirstMaxJobs lets the owner of a new installation import a whole crontab. Where a
+// policy says nothing, fewer are allowed.
+const FirstMaxJobs = 200
 
 // key quotes a principal that is no bare key of TOML. Its characters need no
 // escapes.
