@@ -39,26 +39,7 @@ Exit status: 0 all pass; 20 one fails; 3 one of the first three could not be che
 		}),
 	}
 	brought.bind(verify)
-	var dir, bundle string
-	var outputs bool
-	export := &cobra.Command{
-		Use:   "export --bundle FILE | --ops DIR",
-		Short: "Write a bundle for an auditor, or every op with its signature for stock ssh-keygen",
-		Args:  cobra.NoArgs,
-		RunE: work(func(ctx context.Context, _ []string) error {
-			switch {
-			case (dir == "") == (bundle == ""):
-				return usageError("--bundle FILE or --ops DIR: say what is written, and where")
-			case bundle != "":
-				return a.auditBundle(ctx, bundle, outputs)
-			}
-			return a.auditExport(ctx, dir)
-		}),
-	}
-	export.Flags().StringVar(&dir, "ops", "", "folder to write to; it is made, or must be empty")
-	export.Flags().StringVar(&bundle, "bundle", "", "file to write: ops, trust files, ledger and checkpoints, as a tar archive")
-	export.Flags().BoolVar(&outputs, "outputs", false, "with --bundle: what jobs wrote as well, as far as it is kept")
-	return group("audit", "Prove what was approved and what ran", verify, export, newAttest(a), newFollow(a), newAuditProve(a), newAuditCheck(a))
+	return group("audit", "Prove what was approved and what ran", verify, newAuditExport(a), newAttest(a), newFollow(a), newAuditProve(a), newAuditCheck(a))
 }
 
 func (a *App) auditVerify(ctx context.Context) error {
