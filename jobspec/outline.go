@@ -3,10 +3,7 @@ package jobspec
 import (
 	"bytes"
 	"strconv"
-	"time"
 	"unicode/utf8"
-
-	"github.com/sbxcron/sbxcron/jobspec/canon"
 )
 
 // Outline is an op without the better part of its spec: what a chain of ops adds up
@@ -16,17 +13,25 @@ type Outline struct {
 	HasSpec   bool
 	Schedule  Schedule // of the spec; the zero value where it could not be read
 	ExpiresAt Instant
+	known     *knownSchedule // Schedule as other ops have it too, nil where it was read alone
 }
 
 // Outliner reads outlines. It keeps what many ops share, so one that reads a whole
 // chain makes few strings. The zero value is ready; one goroutine uses it.
 type Outliner struct {
-	schedules map[string]Schedule
+	schedules *scheduleMemo
 	last      Op // whose words are used again where they are the same
 }
 
-// keptSchedules bounds what an Outliner keeps.
-const keptSchedules = 1 << 16
+// Another returns a reader for another goroutine, which shares the schedules.
+func (r *Outliner) Another() *Outliner { return &Outliner{schedules: r.memo()} }
+
+func (r *Outliner) memo() *scheduleMemo {
+	if r.schedules == nil {
+		r.schedules = &scheduleMemo{}
+	}
+	return r.schedules
+}
 
 // Read reads an op as DecodeOp does, but for the spec, of which it reads schedule and
 // expiry and skips the rest. What DecodeOp accepts, Read accepts, with the same
@@ -50,22 +55,6 @@ func (r *Outliner) Read(b []byte) (Outline, error) {
 	}
 	o.Op.Spec = nil
 	return o, nil
-}
-
-// schedule reads the bytes of a schedule.
-func (r *Outliner) schedule(raw []byte) (Schedule, bool) {
-	if s, ok := r.schedules[string(raw)]; ok {
-		return s, true
-	}
-	var s Schedule
-	if canon.Unmarshal(raw, &s, MaxOpBytes) != nil {
-		return Schedule{}, false
-	}
-	if r.schedules == nil || len(r.schedules) >= keptSchedules {
-		r.schedules = map[string]Schedule{}
-	}
-	r.schedules[string(raw)] = s
-	return s, true
 }
 
 // outlineScan walks over an op. Each step is true where it found exactly what the
@@ -165,7 +154,10 @@ func (s *outlineScan) spec() bool {
 			if !s.skip() {
 				return false
 			}
-			s.out.Schedule, _ = s.r.schedule(s.b[from:s.i])
+			s.out.Schedule = Schedule{}
+			if s.out.known = s.r.memo().read(s.b[from:s.i]); s.out.known != nil {
+				s.out.Schedule = s.out.known.Schedule
+			}
 			return true
 		case "expires_at":
 			from := s.i
@@ -252,19 +244,11 @@ func (s *outlineScan) digest(out *Digest) bool {
 
 func (s *outlineScan) instant(out *Instant) bool {
 	b, ok := s.plain()
-	if !ok || len(b) != len(instantLayout) {
+	if !ok {
 		return false
 	}
-	t, err := time.Parse(time.RFC3339, string(b)) // which has a fast path
-	if err != nil {
-		return false
-	}
-	var back [len(instantLayout)]byte
-	if t.Unix() <= 0 || !bytes.Equal(t.UTC().AppendFormat(back[:0], time.RFC3339), b) {
-		return false
-	}
-	*out = InstantOf(t)
-	return true
+	*out, ok = parseInstant(b)
+	return ok
 }
 
 // skip passes over any value: strings as a whole, and what lies between brackets.

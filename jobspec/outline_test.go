@@ -81,7 +81,7 @@ func TestTheOutlineSaysWhatTheOpSays(t *testing.T) {
 				switch {
 				case fullErr == nil && err != nil:
 					t.Fatalf("op %d byte %d: the outline of %q is refused: %v", n, i, changed, err)
-				case fullErr == nil && !reflect.DeepEqual(got, outlineOf(full)):
+				case fullErr == nil && !reflect.DeepEqual(apart(got), outlineOf(full)):
 					t.Fatalf("op %d byte %d: the outline of %q is %+v, want %+v", n, i, changed, got, outlineOf(full))
 				case fullErr != nil && err == nil && i < from:
 					t.Fatalf("op %d byte %d: %q has an outline, and is refused for %v", n, i, changed, fullErr)
@@ -94,6 +94,12 @@ func TestTheOutlineSaysWhatTheOpSays(t *testing.T) {
 	if tried < 10_000 || inSpec == 0 {
 		t.Errorf("%d tried, %d with a fault in the spec alone", tried, inSpec)
 	}
+}
+
+// apart is an outline without what it shares with others.
+func apart(o Outline) Outline {
+	o.known = nil
+	return o
 }
 
 func flip(b []byte, i int, mask byte) []byte { return set(b, i, b[i]^mask) }
@@ -148,7 +154,7 @@ func FuzzOutline(f *testing.F) {
 	f.Fuzz(func(t *testing.T, b []byte) {
 		full, fullErr := DecodeOp(b)
 		got, err := reader.Read(b)
-		if fullErr == nil && (err != nil || !reflect.DeepEqual(got, outlineOf(full))) {
+		if fullErr == nil && (err != nil || !reflect.DeepEqual(apart(got), outlineOf(full))) {
 			t.Errorf("%q: %+v, %v", b, got, err)
 		}
 	})

@@ -28,7 +28,7 @@ type jobRow struct {
 
 // viewWords are what many rows share.
 type viewWords struct {
-	names      nameTable
+	names      interned[Name]
 	principals interned[Principal]
 	schedules  interned[Schedule]
 }
@@ -50,6 +50,7 @@ type OpHead struct {
 	Digest    Digest
 	Action    Action
 	Job       Name // "" where it is about none
+	Place     int  // of that job among all that were ever named, from 0
 	Principal Principal
 	Created   Instant
 }
@@ -62,7 +63,7 @@ func (v *View) Op(seq int64) (OpHead, bool) {
 	r := v.ops.at(int(seq))
 	h := OpHead{Seq: seq, Digest: r.digest, Action: actionWords[r.action], Principal: v.words.principals.value(r.by), Created: r.created}
 	if h.Action.AboutJob() {
-		h.Job = v.words.names.value(r.job)
+		h.Job, h.Place = v.words.names.value(r.job), int(r.job)
 	}
 	return h, true
 }
@@ -118,6 +119,31 @@ func (v *View) Timing(n Name) (Timing, bool) {
 	return Timing{v.words.schedules.value(r.schedule), v.ops.at(int(r.spec)).created, r.expires}, true
 }
 
+// Spec returns what the spec in the op at a position says of time, and who signed it for
+// which tier. It is false where that op holds no spec, or a later one has taken its place.
+func (v *View) Spec(seq int64) (when Timing, by Principal, tier Tier, ok bool) {
+	if seq < 0 || seq >= int64(v.ops.n) {
+		return Timing{}, "", NoTier, false
+	}
+	op := v.ops.at(int(seq))
+	if !actionWords[op.action].AboutJob() {
+		return Timing{}, "", NoTier, false
+	}
+	r := v.jobs.at(int(op.job))
+	if r.revision == 0 || int64(r.spec) != seq {
+		return Timing{}, "", NoTier, false
+	}
+	return Timing{v.words.schedules.value(r.schedule), op.created, r.expires}, v.words.principals.value(r.by), r.tier, true
+}
+
+// Trim gives back the room that the view has for more, after a long chain was read.
+func (v *View) Trim() {
+	if v.words != nil {
+		v.words.names.trim()
+		v.words.schedules.trim()
+	}
+}
+
 // All gives every job that was ever added, in the order in which they were first
 // named.
 func (v *View) All() iter.Seq[Job] {
@@ -148,7 +174,7 @@ func (v *View) Extend(op *Op, digest Digest) {
 	if op.Spec != nil {
 		t = Timing{Schedule: op.Spec.Schedule, ExpiresAt: op.Spec.ExpiresAt}
 	}
-	v.extend(op, digest, t)
+	v.extend(op, digest, t, nil)
 }
 
 // Follow adds an op of which only the outline was read, where Check would accept it.
@@ -157,11 +183,11 @@ func (v *View) Follow(o *Outline, digest Digest) error {
 	if _, err := v.check(&o.Op, o.HasSpec); err != nil {
 		return err
 	}
-	v.extend(&o.Op, digest, Timing{Schedule: o.Schedule, ExpiresAt: o.ExpiresAt})
+	v.extend(&o.Op, digest, Timing{Schedule: o.Schedule, ExpiresAt: o.ExpiresAt}, o.known)
 	return nil
 }
 
-func (v *View) extend(op *Op, digest Digest, t Timing) {
+func (v *View) extend(op *Op, digest Digest, t Timing, known *knownSchedule) {
 	seq := uint32(op.Seq)
 	v.Next, v.Head, v.HeadCreated = op.Seq+1, digest, op.Created
 	if op.Action == Genesis {
@@ -184,7 +210,7 @@ func (v *View) extend(op *Op, digest Digest, t Timing) {
 	row.job = v.words.names.id(op.Job)
 	j := v.jobs.mine(int(row.job))
 	v.count(j, -1)
-	v.extendJob(j, op, row.by, t)
+	v.extendJob(j, op, row.by, t, known)
 	v.count(j, 1)
 }
 
@@ -229,7 +255,7 @@ func (v *View) Present() (n int64) {
 	return n
 }
 
-func (v *View) extendJob(j *jobRow, op *Op, by uint32, t Timing) {
+func (v *View) extendJob(j *jobRow, op *Op, by uint32, t Timing, known *knownSchedule) {
 	seq := uint32(op.Seq)
 	j.revision, j.last = uint32(op.Revision), seq
 	switch op.Action {
@@ -238,7 +264,11 @@ func (v *View) extendJob(j *jobRow, op *Op, by uint32, t Timing) {
 			j.added = seq
 		}
 		j.state, j.by, j.tier, j.net, j.spec, j.force = rowActive, by, op.Tier, op.Net, seq, seq
-		j.schedule, j.expires = v.words.schedules.id(t.Schedule), t.ExpiresAt
+		if j.expires = t.ExpiresAt; known != nil {
+			j.schedule = known.number(v.words)
+		} else {
+			j.schedule = v.words.schedules.id(t.Schedule)
+		}
 	case Enable:
 		j.state, j.force = rowActive, seq
 	case Disable:

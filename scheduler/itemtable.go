@@ -37,25 +37,29 @@ func (r *itemRoom) giveBack(it *item) {
 
 // itemIndex finds items by the name of their job. It is a table with linear
 // probing over pointers, since the name lies in the item already: a map would hold
-// each a second time, which for a million jobs is 40 MB. The zero value is empty.
+// each a second time, which for a million jobs is 40 MB. Beside each pointer stand
+// eight bits of the name's hash: a search looks at no other item than its own but for
+// one in 256. The zero value is empty.
 type itemIndex struct {
 	seed  maphash.Seed
 	slots []*item // a power of two, at most three quarters full
+	tags  []uint8 // of the slots that are used
 	n     int
 }
 
-// home is where the search for a name begins.
-func (x *itemIndex) home(job jobspec.Name) int {
-	return int(maphash.String(x.seed, string(job)) & uint64(len(x.slots)-1))
+// home is where the search for a name begins, and its tag.
+func (x *itemIndex) home(job jobspec.Name) (slot int, tag uint8) {
+	h := maphash.String(x.seed, string(job))
+	return int(h & uint64(len(x.slots)-1)), uint8(h >> 56)
 }
 
-// place is the slot of a name, or the free one where it belongs.
-func (x *itemIndex) place(job jobspec.Name) int {
-	i := x.home(job)
-	for x.slots[i] != nil && x.slots[i].key.Job != job {
+// place is the slot of a name, or the free one where it belongs, and its tag.
+func (x *itemIndex) place(job jobspec.Name) (slot int, tag uint8) {
+	i, tag := x.home(job)
+	for x.slots[i] != nil && (x.tags[i] != tag || x.slots[i].key.Job != job) {
 		i = (i + 1) & (len(x.slots) - 1)
 	}
-	return i
+	return i, tag
 }
 
 // find gives the item of a job, or nil.
@@ -63,40 +67,60 @@ func (x *itemIndex) find(job jobspec.Name) *item {
 	if x.n == 0 {
 		return nil
 	}
-	return x.slots[x.place(job)]
+	i, _ := x.place(job)
+	return x.slots[i]
 }
 
 // add puts in an item whose job is not there.
 func (x *itemIndex) add(it *item) {
 	if 4*(x.n+1) > 3*len(x.slots) {
-		x.grow()
+		x.grow(2 * len(x.slots))
 	}
-	x.slots[x.place(it.key.Job)] = it
+	x.put(it)
 	x.n++
 }
 
-func (x *itemIndex) grow() {
+func (x *itemIndex) put(it *item) {
+	i, tag := x.place(it.key.Job)
+	x.slots[i], x.tags[i] = it, tag
+}
+
+// grow makes a table of n slots, a power of two.
+func (x *itemIndex) grow(n int) {
 	old := x.slots
 	if old == nil {
 		x.seed = maphash.MakeSeed()
 	}
-	x.slots = make([]*item, max(16, 2*len(old)))
+	n = max(16, n)
+	x.slots, x.tags = make([]*item, n), make([]uint8, n)
 	for _, it := range old {
 		if it != nil {
-			x.slots[x.place(it.key.Job)] = it
+			x.put(it)
 		}
+	}
+}
+
+// expect makes room for n items in all.
+func (x *itemIndex) expect(n int) {
+	slots := 16
+	for 3*slots < 4*n {
+		slots *= 2
+	}
+	if slots > len(x.slots) {
+		x.grow(slots)
 	}
 }
 
 // remove takes an item out and moves up those behind it that the hole would
 // otherwise hide.
 func (x *itemIndex) remove(it *item) {
-	hole := x.place(it.key.Job)
+	hole, _ := x.place(it.key.Job)
 	mask := len(x.slots) - 1
 	for i := (hole + 1) & mask; x.slots[i] != nil; i = (i + 1) & mask {
 		// An item may fill the hole where its search passes the hole on its way.
-		if (i-x.home(x.slots[i].key.Job))&mask >= (i-hole)&mask {
-			x.slots[hole], hole = x.slots[i], i
+		home, tag := x.home(x.slots[i].key.Job)
+		if (i-home)&mask >= (i-hole)&mask {
+			x.slots[hole], x.tags[hole], hole = x.slots[i], tag, i
 		}
 	}
 	x.slots[hole] = nil

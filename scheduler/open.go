@@ -1,7 +1,6 @@
 package scheduler
 
 import (
-	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -70,9 +69,7 @@ func (s *Scheduler) load(first bool) error {
 	if err != nil {
 		return fmt.Errorf("read jobs: %w", err)
 	}
-	// By name, and the stretches of one job in the order of time.
-	slices.SortStableFunc(changes.Entries, func(a, b Entry) int { return cmp.Or(cmp.Compare(a.Job, b.Job), a.Since.Compare(b.Since)) })
-
+	sortEntries(changes.Entries)
 	s.turn.Lock()
 	defer s.turn.Unlock()
 	s.tickLocked() // what is due under the old chain comes first
@@ -103,6 +100,9 @@ func (s *Scheduler) change(c Changes, first bool) ([]*record.Leaf, error) {
 		if covered, err = s.o.History.Covered(); err != nil {
 			return nil, fmt.Errorf("read the last slots: %w", err)
 		}
+		s.mu.Lock()
+		s.table.expect(len(c.Entries))
+		s.mu.Unlock()
 	}
 	for _, e := range c.Entries {
 		if !first && (!e.Until.IsZero() || s.unchanged(e)) {

@@ -62,6 +62,12 @@ type Timetable struct {
 	manners manners
 }
 
+// expect makes room for so many jobs in all, of which there may be a million at once.
+func (t *Timetable) expect(jobs int) {
+	t.byJob.expect(jobs)
+	t.heap = slices.Grow(t.heap, max(0, jobs-len(t.heap)))
+}
+
 // Confirm takes note that a job was put in force again with the same spec; its
 // next due stays. It is false when the table holds another spec, or none.
 func (t *Timetable) Confirm(e Entry) bool {

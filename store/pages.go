@@ -32,6 +32,8 @@ type pageWalk struct {
 	limit    uint64 // pages in use, by the meta page
 	seen     []uint64
 	spare    [][]byte // buffers that no page under visit uses
+	window   []byte   // bytes of the file that were read together
+	at       int64    // where they begin
 }
 
 // checkPages reads the structure of a bbolt file without mapping it. It finds
@@ -123,7 +125,7 @@ func (w *pageWalk) load(id uint64) ([]byte, error) {
 		return nil, fmt.Errorf("page %d: outside of the file", id)
 	}
 	b := w.buffer(w.pageSize)
-	if _, err := w.file.ReadAt(b, int64(id)*w.pageSize); err != nil {
+	if err := w.read(b, int64(id)*w.pageSize); err != nil {
 		return nil, fmt.Errorf("page %d: %w", id, err)
 	}
 	le := binary.LittleEndian
@@ -144,10 +146,42 @@ func (w *pageWalk) load(id uint64) ([]byte, error) {
 	all := w.buffer(int64(overflow+1) * w.pageSize)
 	copy(all, b)
 	w.spare = append(w.spare, b)
-	if _, err := w.file.ReadAt(all[w.pageSize:], int64(id+1)*w.pageSize); err != nil {
+	if err := w.read(all[w.pageSize:], int64(id+1)*w.pageSize); err != nil {
 		return nil, fmt.Errorf("page %d: %w", id, err)
 	}
 	return all, nil
+}
+
+// windowBytes are read at once where pages follow each other, as in a chain they do.
+const windowBytes = 256 << 10
+
+// read fills b from the file, out of the window where it lies there. What lies right
+// behind the window makes the next one; what lies elsewhere is read alone.
+func (w *pageWalk) read(b []byte, at int64) error {
+	end := w.at + int64(len(w.window))
+	if at >= w.at && at+int64(len(b)) <= end {
+		copy(b, w.window[at-w.at:])
+		return nil
+	}
+	if at < w.at || at > end+windowBytes || len(b) > windowBytes {
+		if _, err := w.file.ReadAt(b, at); err != nil {
+			return err
+		}
+		if at > end {
+			w.at, w.window = at+int64(len(b)), w.window[:0]
+		}
+		return nil
+	}
+	if w.window == nil {
+		w.window = make([]byte, windowBytes)
+	}
+	n, err := w.file.ReadAt(w.window[:windowBytes], at)
+	w.at, w.window = at, w.window[:n]
+	if n < len(b) {
+		return err // never nil here
+	}
+	copy(b, w.window)
+	return nil
 }
 
 // buffer gives a spare buffer or a new one. A walk needs as many as pages are nested.

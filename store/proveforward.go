@@ -25,6 +25,7 @@ func proveForward(path string, host jobspec.HostID, pin Pin, c *bolt.Cursor) (*S
 	if v.Next != pin.Seq+1 || v.Head != pin.Digest || v.Host != host {
 		return nil, false
 	}
+	v.Trim()
 	f.state.View = v.Fork()
 	return f.state, true
 }
@@ -57,11 +58,12 @@ func (f *forward) walk(c *bolt.Cursor) bool {
 		free = append(free, &batch{read: make([]readOp, forwardBatch)})
 	}
 	var running sync.WaitGroup
+	var first jobspec.Outliner
 	for range workers {
+		reader := first.Another()
 		running.Go(func() {
-			var reader jobspec.Outliner
 			for b := range work {
-				err := guard(f.path, func() error { b.readAll(&reader); return nil })
+				err := guard(f.path, func() error { b.readAll(reader); return nil })
 				b.ok = b.ok && err == nil
 				close(b.done)
 			}

@@ -30,12 +30,17 @@ func (d *daemon) auditKeys() store.AuditKeys {
 }
 
 // checkpoints signs the ledger now and then, beside the road of every run. At the
-// start, and once a day, it reads again what was signed.
+// start, as soon as the first timer is set, and once a day, it reads again what was
+// signed.
 func (d *daemon) checkpoints(ctx context.Context) {
 	ended := true
 	for {
-		ended = d.checkpoint() || ended
-		if ended {
+		if ended = d.checkpoint() || ended; ended {
+			select {
+			case <-d.sched.Opened(): // with a million lines it would take from the start
+			case <-ctx.Done():
+				return
+			}
 			d.recheck(ctx)
 			ended = false
 		}

@@ -29,14 +29,15 @@ func (e *Engine) Intervals() (all []scheduler.Entry, ops int64, err error) {
 		w.take(op, acceptedAt(accepted, state, seq))
 	}
 	out := w.all[:0]
-	for _, i := range w.all {
+	for n := range w.all {
+		i := &w.all[n]
 		if !i.Until.IsZero() && i.Until.Before(lastBoot) {
 			continue
 		}
-		if err := fillSpec(chain, state, &i); err != nil {
+		if err := fillSpec(chain, state, i); err != nil {
 			return nil, 0, err
 		}
-		out = append(out, i)
+		out = append(out, *i)
 	}
 	return out, state.Len(), nil
 }
@@ -92,22 +93,21 @@ func acceptedAt(accepted acceptTimes, state *store.State, seq int64) time.Time {
 // intervalWalk goes over the ops. There may be a million jobs, so it keeps no more
 // of each than its place among all stretches.
 type intervalWalk struct {
-	open map[jobspec.Name]int // the newest stretch of a job, ended or not
+	open []int32 // by the job's place: the newest stretch, ended or not, from 1; 0 for none
 	all  []scheduler.Entry
 }
 
 func newIntervalWalk(jobs int) intervalWalk {
-	return intervalWalk{open: make(map[jobspec.Name]int, jobs), all: make([]scheduler.Entry, 0, jobs)}
+	return intervalWalk{open: make([]int32, jobs), all: make([]scheduler.Entry, 0, jobs)}
 }
 
 func (w *intervalWalk) take(op jobspec.OpHead, at time.Time) {
 	if !op.Action.AboutJob() {
 		return
 	}
-	place, known := w.open[op.Job]
 	spec := op.Seq // of the op that holds the spec
-	if known {
-		last := &w.all[place]
+	if newest := w.open[op.Place]; newest > 0 {
+		last := &w.all[newest-1]
 		if op.Action == jobspec.Enable && last.Until.IsZero() {
 			last.Signed = at
 			return // it was in force already
@@ -122,8 +122,8 @@ func (w *intervalWalk) take(op jobspec.OpHead, at time.Time) {
 	if op.Action == jobspec.Disable || op.Action == jobspec.Remove {
 		return
 	}
-	w.open[op.Job] = len(w.all)
 	w.all = append(w.all, scheduler.Entry{Job: op.Job, Seq: spec, Since: at})
+	w.open[op.Place] = int32(len(w.all))
 }
 
 // fillSpec adds what the spec says. The view holds that of each job's last spec; an
@@ -131,9 +131,8 @@ func (w *intervalWalk) take(op jobspec.OpHead, at time.Time) {
 // job is told of as a problem, and the others run.
 func fillSpec(chain Entries, state *store.State, i *scheduler.Entry) error {
 	i.Op, _ = state.Digest(i.Seq)
-	if j, _ := state.View.Job(i.Job); j.SpecSeq == i.Seq {
-		when, _ := state.View.Timing(i.Job)
-		i.Schedule, i.Anchor, i.Principal, i.Tier = when.Schedule, when.Anchor.Time(), j.Principal, j.Tier
+	if when, by, tier, ok := state.View.Spec(i.Seq); ok {
+		i.Schedule, i.Anchor, i.Principal, i.Tier = when.Schedule, when.Anchor.Time(), by, tier
 		return nil
 	}
 	entry, err := chain.Entry(i.Seq)
