@@ -58,11 +58,11 @@ func (d *desk) open(job jobspec.Name, at time.Time) *problem {
 
 // wrong takes a run or slot that went wrong. The first of its kind is told, and
 // from then on a reminder now and then.
-func (d *desk) wrong(job jobspec.Name, event jobspec.Event, at time.Time, every time.Duration) (telling, bool) {
+func (d *desk) wrong(job jobspec.Name, event jobspec.Event, at, now time.Time, every time.Duration) (telling, bool) {
 	p := d.open(job, at)
 	p.Runs = true
 	p.Count++
-	return p.tell(event, at, every)
+	return p.tell(event, at, now, every)
 }
 
 // ahead takes why the next slot would be refused, or of the installation what is
@@ -70,12 +70,14 @@ func (d *desk) wrong(job jobspec.Name, event jobspec.Event, at time.Time, every 
 func (d *desk) ahead(job jobspec.Name, event jobspec.Event, code jobspec.Code, at time.Time, every time.Duration) (telling, bool) {
 	p := d.open(job, at)
 	p.Ahead = code
-	return p.tell(event, at, every)
+	return p.tell(event, at, at, every)
 }
 
-func (p *problem) tell(event jobspec.Event, at time.Time, every time.Duration) (telling, bool) {
+// tell decides. What was told at a time that has not come yet was told by a clock
+// that was ahead, or by nobody, and keeps nothing silent.
+func (p *problem) tell(event jobspec.Event, at, now time.Time, every time.Duration) (telling, bool) {
 	last, told := p.Told[event]
-	if told && at.Sub(last) < every {
+	if told && !last.After(now) && at.Sub(last) < every {
 		return telling{}, false
 	}
 	p.Told[event] = at
@@ -134,7 +136,8 @@ func levelOf(left time.Duration) int {
 }
 
 // end takes when a job's approval ends. Each level is told once. Who approved a job
-// for a few days yesterday knows: the level that it began with is not told.
+// for a few days yesterday knows: the level that it began with is not told. A level
+// that was told and is not reached was told by a clock that was ahead.
 func (d *desk) end(job jobspec.Name, created, expires, now time.Time) bool {
 	level := levelOf(expires.Sub(now))
 	e, known := d.Ends[job]
@@ -145,7 +148,7 @@ func (d *desk) end(job jobspec.Name, created, expires, now time.Time) bool {
 		}
 	}
 	tell := level > e.Level
-	e.Level = max(level, e.Level)
+	e.Level = level
 	if e.Level > 0 {
 		d.Ends[job] = e
 	} else {

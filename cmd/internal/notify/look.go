@@ -64,7 +64,7 @@ func (n *Notifier) take(f fact) {
 	case jobspec.EventSucceeded:
 		t, tell = n.state.Desk.right(f.job)
 	default:
-		t, tell = n.state.Desk.wrong(f.job, f.event, f.at, n.reminder())
+		t, tell = n.state.Desk.wrong(f.job, f.event, f.at, n.World.Now(), n.reminder())
 	}
 	n.dirty = true
 	if tell {
@@ -89,7 +89,7 @@ func (n *Notifier) poll(ctx context.Context, all *sync.WaitGroup) {
 	n.ahead()
 	n.faults()
 	n.ends()
-	if now := n.World.Now(); !n.walking && !now.Before(n.walkAt) {
+	if now := n.World.Now(); !n.walking && (!now.Before(n.walkAt) || n.walkAt.After(now.Add(walkEvery))) {
 		n.walking, n.walkAt = true, now.Add(walkEvery)
 		all.Go(func() { n.walked <- n.walk(ctx, now) })
 	}
@@ -191,7 +191,7 @@ func (n *Notifier) forgetEnds() {
 func (n *Notifier) ends() {
 	now := n.World.Now()
 	for _, w := range n.soon {
-		if levelOf(w.Expires.Sub(now)) <= n.state.Desk.Ends[w.Name].Level && n.state.Desk.Ends[w.Name].At.Equal(w.Expires) {
+		if levelOf(w.Expires.Sub(now)) == n.state.Desk.Ends[w.Name].Level && n.state.Desk.Ends[w.Name].At.Equal(w.Expires) {
 			continue
 		}
 		current, there := n.World.Watched(w.Name)

@@ -86,12 +86,12 @@ const (
 // anything runs.
 func New(o Options) *Notifier {
 	n := &Notifier{Options: o, queue: newQueue(), conf: &jobspec.Notices{}, results: make(chan attempt), walked: make(chan []engine.Watched, 1)}
-	s, known, err := loadState(o.Dirs)
+	end := o.World.LedgerLen()
+	s, known, err := loadState(o.Dirs, end)
 	if err != nil {
 		o.Log.Warn("notices: begin anew", "cause", err.Error())
 	}
 	n.state = s
-	end := o.World.LedgerLen()
 	n.queue.seen.Store(end)
 	if !known {
 		s.Next = end

@@ -17,6 +17,8 @@ const (
 	maxFurther = 50        // lines of a digest; the last counts what is beyond
 	maxPings   = 256
 	giveUp     = 3 * day
+	minTries   = 12               // before it is given up: days also pass when a clock is set
+	maxTries   = 1000             // what is counted
 	pingGiveUp = 10 * time.Minute // later it would say when something was, and not when it is
 	firstWait  = 30 * time.Second
 	longWait   = time.Hour
@@ -43,6 +45,9 @@ type outbox struct {
 // put adds a notice, or joins it to the last that waits.
 func (o *outbox) put(n send.Notice, ping bool, now time.Time) {
 	if ping {
+		if len(o.Items) >= maxWaiting {
+			n.Output = nil // a heap of them would be written to the disk of the runs again and again
+		}
 		if len(o.Items) >= maxPings {
 			o.Items = slices.Delete(o.Items, 1, 2) // the first may be on its way
 			o.Dropped++
@@ -88,6 +93,9 @@ func (o *outbox) due(ping bool, now time.Time) time.Time {
 		return time.Time{}
 	}
 	at := o.Items[0].Next
+	if at.IsZero() || at.After(now.Add(longWait)) { // the clock was ahead, or nobody of us wrote it
+		at = now
+	}
 	if !ping && !o.free(now) {
 		if free := o.Sent[0].Add(paceTime); free.After(at) {
 			at = free
@@ -117,13 +125,16 @@ func (o *outbox) ended(res send.Result, ping bool, now time.Time) (over *send.No
 		o.Failing = now
 	}
 	o.Said = res.Class.String() + ": " + res.Text
-	first.Tries++
-	first.Next = now.Add(waitAfter(first.Tries, res.Class))
-	most := giveUp
-	if ping {
-		most = pingGiveUp
+	first.Tries = min(max(first.Tries, 0), maxTries) + 1
+	if first.Since.After(now) {
+		first.Since = now
 	}
-	if now.Sub(first.Since) >= most {
+	first.Next = now.Add(waitAfter(first.Tries, res.Class))
+	most, least := giveUp, minTries
+	if ping {
+		most, least = pingGiveUp, 1
+	}
+	if now.Sub(first.Since) >= most && first.Tries >= least {
 		o.Dropped++
 		return o.shift(), turned
 	}

@@ -117,7 +117,7 @@ func (n *Notifier) fit(s send.Notice, f fact, c jobspec.Channel) send.Notice {
 		}
 		s.Output = s.Output[max(0, len(s.Output)-int(c.OutputLines)):]
 	}
-	return s
+	return s.Bounded()
 }
 
 // tailBytes is how much of a stream's end is looked at.

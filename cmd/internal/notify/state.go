@@ -33,7 +33,9 @@ func statePath(d store.Dirs) string { return filepath.Join(Dir(d), "state.json")
 
 // loadState reads the state, an empty one where there is none. With an error the
 // state is empty too: problems are found again.
-func loadState(d store.Dirs) (*state, bool, error) {
+//
+// end is the number of lines: none beyond was looked at.
+func loadState(d store.Dirs, end int64) (*state, bool, error) {
 	empty := &state{Schema: stateSchema, Desk: newDesk(), Boxes: map[string]*outbox{}}
 	text, err := safefile.Read(statePath(d), safefile.Options{MaxBytes: maxState, UID: d.UID, Secret: true})
 	if errors.Is(err, fs.ErrNotExist) {
@@ -49,6 +51,7 @@ func loadState(d store.Dirs) (*state, bool, error) {
 	if s.Schema != stateSchema || s.Next < 0 || s.Desk == nil || s.Desk.Problems == nil || s.Desk.Ends == nil || s.Boxes == nil {
 		return empty, false, fmt.Errorf("read %q: it is not of this version", statePath(d))
 	}
+	s.Next = min(s.Next, end)
 	for name, p := range s.Desk.Problems {
 		if p == nil || p.Told == nil {
 			delete(s.Desk.Problems, name)

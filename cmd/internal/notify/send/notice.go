@@ -2,6 +2,7 @@ package send
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -62,6 +63,25 @@ func plain(s string, most int) string {
 		q = q[:most]
 	}
 	return q
+}
+
+// maxOutput bounds the output in a notice, in bytes before escaping.
+const maxOutput = 8 << 10
+
+// Bounded is the notice with no more of what a job can make up than could be sent,
+// so that what waits stays small. The end of the output is what is kept.
+func (n Notice) Bounded() Notice {
+	n.Target, n.Detail = n.Target[:min(len(n.Target), maxText)], n.Detail[:min(len(n.Detail), maxText)]
+	lines, left := slices.Clone(n.Output), maxOutput
+	for i := len(lines) - 1; i >= 0; i-- {
+		lines[i] = lines[i][:min(len(lines[i]), maxLine)]
+		if left -= len(lines[i]) + 1; left < 0 {
+			lines = lines[i+1:]
+			break
+		}
+	}
+	n.Output = lines
+	return n
 }
 
 // Clean is the notice with every text made printable and short.
