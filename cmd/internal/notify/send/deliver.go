@@ -38,7 +38,7 @@ func (c Class) String() string {
 }
 
 // Result is the end of one attempt. Text is printable ASCII, at most MaxSaid
-// bytes: what the server or the program said.
+// bytes: what the server or the program said, without the channel's secrets.
 type Result struct {
 	Class Class
 	Text  string
@@ -64,6 +64,12 @@ func Deliver(ctx context.Context, t Task) Result {
 	ctx, done := context.WithTimeout(ctx, attemptTime)
 	defer done()
 	t.Notice = t.Notice.Clean()
+	res := deliver(ctx, t)
+	res.Text = t.mask(res.Text)
+	return res
+}
+
+func deliver(ctx context.Context, t Task) Result {
 	switch t.Channel.Kind {
 	case jobspec.ChannelSMTP:
 		return bySMTP(ctx, t)
