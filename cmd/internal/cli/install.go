@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sbxcron/sbxcron/cmd/internal/config"
+	"github.com/sbxcron/sbxcron/cmd/internal/retell"
 	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/jobtoml"
 	"github.com/sbxcron/sbxcron/signing"
@@ -161,11 +162,11 @@ func (i installation) writeConf(host jobspec.HostID, allowed []byte, again bool)
 	return nil
 }
 
-// allowedSigners gives the owner every namespace, for a year.
+// allowedSigners gives the owner every namespace, that of reports too, for a year.
 func (i installation) allowedSigners() ([]byte, error) {
 	line, err := signing.FormatSigner(signing.Signer{
 		Principal: string(i.principal), Key: i.signer.Public(),
-		Namespaces:  append([]string{jobspec.RootNamespace, jobspec.ManageNamespace}, jobspec.JobNamespaces()...),
+		Namespaces:  append([]string{jobspec.RootNamespace, jobspec.ManageNamespace, retell.ReportNamespace}, jobspec.JobNamespaces()...),
 		ValidBefore: i.now.Add(keyValidity),
 	})
 	if err != nil {
