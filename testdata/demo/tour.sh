@@ -103,6 +103,19 @@ call sbxcron apply remove.json remove.json.sig
 call sbxcron list
 close
 
+title "Evidence for an auditor"
+echo "The service signs a checkpoint of the ledger each minute and when it stops. The bundle is"
+echo "judged anywhere, by the digest of genesis that init printed."
+echo
+unserve
+genesis=$(sbxcron audit export --bundle b.tar 2>/dev/null | grep -o 'sha256:.*')
+rm -f b.tar
+open
+call sbxcron audit export --bundle evidence.tar
+call "$sbx" audit verify evidence.tar --genesis "$genesis"
+call "$sbx" audit verify evidence.tar
+close
+
 title "An older database put back"
 echo "The job was removed; the database of before the removal, with its valid signatures, is not"
 echo "the one that the pin names. Nothing runs, history reads."
