@@ -23,7 +23,7 @@ func (s *stuck) Probe(ctx context.Context) jobspec.Sandbox {
 
 func TestAJobThatCannotBeLookedAtHoldsNoOtherUp(t *testing.T) {
 	before := foreseeTime
-	foreseeTime = 200 * time.Millisecond
+	foreseeTime = 2 * time.Second
 	t.Cleanup(func() { foreseeTime = before })
 	b := newBench(t)
 	for _, name := range []jobspec.Name{"first", "second"} {
