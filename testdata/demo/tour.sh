@@ -17,7 +17,7 @@ call() {
     case $arg in *[!a-zA-Z0-9_./:=,@%+-]* | "") arg="'$arg'" ;; esac # none of them has a quote in it
     shown+=" $arg"
   done
-  printf '$%s\n' "$shown"
+  printf '$%s\n' "$shown" | clean
   "$@" 2>&1 | clean | cut -c1-150 | head -n "${lines:-40}"
   local status=${PIPESTATUS[0]}
   [ "$status" = 0 ] || printf '(exit %s)\n' "$status"
@@ -107,7 +107,6 @@ title "Evidence for an auditor"
 echo "The service signs a checkpoint of the ledger each minute and when it stops. The bundle is"
 echo "judged anywhere, by the digest of genesis that init printed."
 echo
-unserve
 genesis=$(sbxcron audit export --bundle b.tar 2>/dev/null | grep -o 'sha256:.*')
 rm -f b.tar
 open
