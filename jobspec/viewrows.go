@@ -1,15 +1,27 @@
 package jobspec
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // opRow is what a view keeps of an op.
 type opRow struct {
 	digest  Digest
 	created Instant
 	job     uint32
-	by      uint32
-	action  uint8
+	deed    uint32 // who, and in the lowest bits what
 }
+
+// actionBits is how many bits of a deed say which action it was.
+const actionBits = 4
+
+var _ [1<<actionBits - len(actionWords)]struct{} // they fit
+
+func deed(by, action uint32) uint32 { return by<<actionBits | action }
+
+func (r *opRow) by() uint32     { return r.deed >> actionBits }
+func (r *opRow) action() Action { return actionWords[r.deed&(1<<actionBits-1)] }
 
 // jobRow is what a view keeps of a job. Its digests are those of the ops it names.
 type jobRow struct {
@@ -61,7 +73,7 @@ func (v *View) Op(seq int64) (OpHead, bool) {
 		return OpHead{}, false
 	}
 	r := v.ops.at(int(seq))
-	h := OpHead{Seq: seq, Digest: r.digest, Action: actionWords[r.action], Principal: v.words.principals.value(r.by), Created: r.created}
+	h := OpHead{Seq: seq, Digest: r.digest, Action: r.action(), Principal: v.words.principals.value(r.by()), Created: r.created}
 	if h.Action.AboutJob() {
 		h.Job, h.Place = v.words.names.value(r.job), int(r.job)
 	}
@@ -126,7 +138,7 @@ func (v *View) Spec(seq int64) (when Timing, by Principal, tier Tier, ok bool) {
 		return Timing{}, "", NoTier, false
 	}
 	op := v.ops.at(int(seq))
-	if !actionWords[op.action].AboutJob() {
+	if !op.action().AboutJob() {
 		return Timing{}, "", NoTier, false
 	}
 	r := v.jobs.at(int(op.job))
@@ -195,12 +207,8 @@ func (v *View) extend(op *Op, digest Digest, t Timing, known *knownSchedule) {
 		v.present = nil
 	}
 	row := v.ops.mine(int(seq))
-	*row = opRow{digest: digest, created: op.Created, by: v.words.principals.id(op.Principal)}
-	for i, a := range actionWords {
-		if a == op.Action {
-			row.action = uint8(i)
-		}
-	}
+	by := v.words.principals.id(op.Principal)
+	*row = opRow{digest: digest, created: op.Created, deed: deed(by, uint32(max(0, slices.Index(actionWords[:], op.Action))))}
 	if op.Checkpoint != "" {
 		v.Checkpoint = op.Checkpoint
 	}
@@ -210,7 +218,7 @@ func (v *View) extend(op *Op, digest Digest, t Timing, known *knownSchedule) {
 	row.job = v.words.names.id(op.Job)
 	j := v.jobs.mine(int(row.job))
 	v.count(j, -1)
-	v.extendJob(j, op, row.by, t, known)
+	v.extendJob(j, op, by, t, known)
 	v.count(j, 1)
 }
 

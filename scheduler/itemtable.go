@@ -56,7 +56,7 @@ func (x *itemIndex) home(job jobspec.Name) (slot int, tag uint8) {
 // place is the slot of a name, or the free one where it belongs, and its tag.
 func (x *itemIndex) place(job jobspec.Name) (slot int, tag uint8) {
 	i, tag := x.home(job)
-	for x.slots[i] != nil && (x.tags[i] != tag || x.slots[i].key.Job != job) {
+	for x.slots[i] != nil && (x.tags[i] != tag || x.slots[i].job != job) {
 		i = (i + 1) & (len(x.slots) - 1)
 	}
 	return i, tag
@@ -81,7 +81,7 @@ func (x *itemIndex) add(it *item) {
 }
 
 func (x *itemIndex) put(it *item) {
-	i, tag := x.place(it.key.Job)
+	i, tag := x.place(it.job)
 	x.slots[i], x.tags[i] = it, tag
 }
 
@@ -114,11 +114,11 @@ func (x *itemIndex) expect(n int) {
 // remove takes an item out and moves up those behind it that the hole would
 // otherwise hide.
 func (x *itemIndex) remove(it *item) {
-	hole, _ := x.place(it.key.Job)
+	hole, _ := x.place(it.job)
 	mask := len(x.slots) - 1
 	for i := (hole + 1) & mask; x.slots[i] != nil; i = (i + 1) & mask {
 		// An item may fill the hole where its search passes the hole on its way.
-		home, tag := x.home(x.slots[i].key.Job)
+		home, tag := x.home(x.slots[i].job)
 		if (i-home)&mask >= (i-hole)&mask {
 			x.slots[hole], x.tags[hole], hole = x.slots[i], tag, i
 		}

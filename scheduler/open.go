@@ -101,7 +101,7 @@ func (s *Scheduler) change(c Changes, first bool) ([]*record.Leaf, error) {
 			return nil, fmt.Errorf("read the last slots: %w", err)
 		}
 		s.mu.Lock()
-		s.table.expect(len(c.Entries))
+		s.table.Expect(len(c.Entries))
 		s.mu.Unlock()
 	}
 	for _, e := range c.Entries {

@@ -51,7 +51,7 @@ func (s *Scheduler) Soonest(n int) []jobspec.Name {
 	var all []jobspec.Name
 	s.table.ascend(func(it *item, _ int64) bool {
 		if len(all) < n {
-			all = append(all, it.key.Job)
+			all = append(all, it.job)
 		}
 		return len(all) < n
 	})

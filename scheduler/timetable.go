@@ -2,6 +2,7 @@ package scheduler
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"time"
 
@@ -41,13 +42,16 @@ type Key struct {
 
 // item is one job of the table, kept small: there may be a million.
 type item struct {
-	key   Key
-	since int64 // Unix time; tells a job that was put in force again
-	cal   *calendar.Calendar
-	use   *sharing
-	how   *manner
-	pos   int32
+	job jobspec.Name
+	op  jobspec.Digest
+	cal *calendar.Calendar
+	use *sharing
+	how *manner
+	seq uint32 // a chain that could be stored has far fewer ops
+	pos int32
 }
+
+func (it *item) key() Key { return Key{it.job, it.op, int64(it.seq)} }
 
 // Timetable knows when each job is due next. The zero value is empty. It is not
 // safe for use by several goroutines.
@@ -62,8 +66,8 @@ type Timetable struct {
 	manners manners
 }
 
-// expect makes room for so many jobs in all, of which there may be a million at once.
-func (t *Timetable) expect(jobs int) {
+// Expect makes room for so many jobs in all, of which there may be a million at once.
+func (t *Timetable) Expect(jobs int) {
 	t.byJob.expect(jobs)
 	t.heap = slices.Grow(t.heap, max(0, jobs-len(t.heap)))
 }
@@ -72,11 +76,7 @@ func (t *Timetable) expect(jobs int) {
 // next due stays. It is false when the table holds another spec, or none.
 func (t *Timetable) Confirm(e Entry) bool {
 	it := t.byJob.find(e.Job)
-	if it == nil || it.key != (Key{e.Job, e.Op, e.Seq}) {
-		return false
-	}
-	it.since = e.Since.Unix()
-	return true
+	return it != nil && it.key() == (Key{e.Job, e.Op, e.Seq})
 }
 
 // Set puts an entry in the place of its job's former one. Its first due is the
@@ -84,6 +84,9 @@ func (t *Timetable) Confirm(e Entry) bool {
 // is gone then too, since it is no longer in force.
 func (t *Timetable) Set(e Entry, after time.Time) error {
 	t.Delete(e.Job)
+	if e.Seq < 0 || e.Seq > math.MaxUint32 {
+		return refusal(jobspec.CodeSeqInvalid, "no chain has so many ops")
+	}
 	cal, use, err := t.shared.take(e)
 	if err != nil {
 		return err
@@ -97,7 +100,7 @@ func (t *Timetable) Set(e Entry, after time.Time) error {
 		return refusal(jobspec.CodeScheduleInvalid, "no due time within nine years")
 	}
 	it := t.room.take()
-	*it = item{key: Key{e.Job, e.Op, e.Seq}, since: e.Since.Unix(), cal: cal, use: use, how: t.manners.take(e)}
+	*it = item{job: e.Job, op: e.Op, seq: uint32(e.Seq), cal: cal, use: use, how: t.manners.take(e)}
 	t.byJob.add(it)
 	t.heap.push(it, next.Unix())
 	return nil
@@ -130,7 +133,7 @@ func (t *Timetable) Delete(job jobspec.Name) {
 func (t *Timetable) Jobs() []jobspec.Name {
 	all := make([]jobspec.Name, 0, len(t.heap))
 	for _, e := range t.heap {
-		all = append(all, e.it.key.Job)
+		all = append(all, e.it.job)
 	}
 	return all
 }
@@ -149,7 +152,7 @@ func (t *Timetable) NextAt() (time.Time, bool) {
 // KeyOf names the spec that the table holds for a job.
 func (t *Timetable) KeyOf(job jobspec.Name) Key {
 	if it := t.byJob.find(job); it != nil {
-		return it.key
+		return it.key()
 	}
 	return Key{Job: job}
 }
@@ -182,7 +185,7 @@ func (t *Timetable) Due(now time.Time) []Turn {
 		if ok {
 			t.heap.set(0, next)
 		} else {
-			t.Delete(it.key.Job)
+			t.Delete(it.job)
 		}
 	}
 	if t.turns, t.dues = turns, dues; len(turns) > keptTurns {
@@ -197,7 +200,7 @@ func (t *Timetable) Due(now time.Time) []Turn {
 // turn says what came due since an instant, with its dues behind the given ones, and
 // when the job is due next; false where that is never.
 func (it *item) turn(turn *Turn, dues []calendar.Due, since int64, now time.Time) (all []calendar.Due, next int64, ok bool) {
-	turn.Key, turn.how = it.key, it.how
+	turn.Key, turn.how = it.key(), it.how
 	first := time.Unix(since-1, 0)
 	from := first
 	if young := now.Add(-MissedAfter); from.Before(young) {

@@ -29,11 +29,11 @@ func (t *Timetable) Upcoming(until time.Time, may func(jobspec.Name) bool, most 
 		if next > until.Unix() {
 			return false
 		}
-		if !may(it.key.Job) {
+		if !may(it.job) {
 			return true
 		}
 		if due, ok := it.cal.Next(time.Unix(next-1, 0)); ok && due.At.Unix() == next {
-			all = append(all, Upcoming{it.key, due})
+			all = append(all, Upcoming{it.key(), due})
 		}
 		return len(all) < most
 	})
@@ -57,7 +57,7 @@ func (t *Timetable) After(at time.Time) (next time.Time, ok bool) {
 // its next due. It is false where the table holds another spec or another due.
 func (t *Timetable) Take(key Key, at time.Time) bool {
 	it := t.byJob.find(key.Job)
-	if it == nil || it.key != key || t.heap.at(it) != at.Unix() {
+	if it == nil || it.key() != key || t.heap.at(it) != at.Unix() {
 		return false
 	}
 	next, ok := it.cal.NextAt(at)
@@ -103,7 +103,7 @@ func (f *frontier) Push(x any)    { f.pos = append(f.pos, x.(int)) }
 // Less puts those that are due at one instant in the order of their names.
 func (f *frontier) Less(i, j int) bool {
 	a, b := f.of[f.pos[i]], f.of[f.pos[j]]
-	return a.next < b.next || a.next == b.next && a.it.key.Job < b.it.key.Job
+	return a.next < b.next || a.next == b.next && a.it.job < b.it.job
 }
 
 func (f *frontier) Pop() any {

@@ -9,8 +9,8 @@ import (
 )
 
 // heapRow compares what a job takes of the live heap beside the stored op: the view of
-// the chain and the timetable of all jobs that are in force, as the service has them,
-// and the entries of robfig/cron's runner.
+// the chain, the times when ops were accepted, and the timetable of all jobs that are in
+// force, as the service has them, and the entries of robfig/cron's runner.
 func heapRow(d store.Dirs, n int) (Item, error) {
 	before := liveHeap()
 	held, err := jobsHeld(d)
@@ -42,8 +42,9 @@ func liveHeap() int64 {
 
 // held is what stays in memory.
 type held struct {
-	state *store.State
-	table *scheduler.Timetable
+	state    *store.State
+	accepted []int64 // by the position of the op
+	table    *scheduler.Timetable
 }
 
 // jobsHeld proves the chain and puts every job into a timetable.
@@ -52,7 +53,8 @@ func jobsHeld(d store.Dirs) (held, error) {
 	if err != nil {
 		return held{}, err
 	}
-	h := held{state, &scheduler.Timetable{}}
+	h := held{state, make([]int64, state.Len()), &scheduler.Timetable{}}
+	h.table.Expect(state.View.Named())
 	for job := range state.View.All() {
 		when, _ := state.View.Timing(job.Name)
 		op, _ := state.Digest(job.SpecSeq)
