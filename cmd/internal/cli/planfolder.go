@@ -113,7 +113,7 @@ func readJobFolder(dir string) ([]jobFile, error) {
 			continue
 		}
 		path := filepath.Join(dir, e.Name())
-		d, base, err := readJobFile(path)
+		d, base, err := readFolderFile(path)
 		if err == nil && seen[d.Name] != "" {
 			err = fmt.Errorf("%q: job %q stands in %q, too", path, d.Name, seen[d.Name])
 		}
@@ -132,6 +132,19 @@ func readJobFolder(dir string) ([]jobFile, error) {
 	}
 	slices.SortFunc(files, func(a, b jobFile) int { return strings.Compare(string(a.draft.Name), string(b.draft.Name)) })
 	return files, nil
+}
+
+// readFolderFile reads what whoever writes to the folder has put there: a pipe would
+// keep it waiting for ever. A link to a file is one.
+func readFolderFile(path string) (*jobspec.Draft, string, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, "", err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, "", fmt.Errorf("%q is no regular file", path)
+	}
+	return readJobFile(path)
 }
 
 func (a *App) planFolder(ctx context.Context, o folderOptions) error {
