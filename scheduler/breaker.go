@@ -113,7 +113,7 @@ func (s *Scheduler) liftSigned(entries []Entry) []*record.Leaf {
 	var rows []*record.Leaf
 	for _, e := range entries {
 		h, held := s.holds[e.Job]
-		if !held || h.Why != jobspec.CodeBreakerOpen || !e.Until.IsZero() || !latest(e.Since, e.Signed).After(h.At) {
+		if !held || h.Why != jobspec.CodeBreakerOpen || !e.Until.IsZero() || !e.signed().After(h.At) {
 			continue
 		}
 		row := s.rows.manual(record.Released, Key{e.Job, e.Op, e.Seq}, s.o.Origin.Self)
@@ -122,6 +122,14 @@ func (s *Scheduler) liftSigned(entries []Entry) []*record.Leaf {
 		rows = append(rows, row)
 	}
 	return rows
+}
+
+// signed is when the owner last signed for the entry.
+func (e Entry) signed() time.Time {
+	if e.Signed.IsZero() {
+		return e.Since
+	}
+	return e.Signed
 }
 
 // HoldOf reads a hold from its row.

@@ -20,7 +20,7 @@ type Entry struct {
 	// Principal and Tier say whose share of the seats its runs take.
 	Principal jobspec.Principal
 	Tier      jobspec.Tier
-	Signed    time.Time // when the owner's last signature for it was accepted, where that is after Since
+	Signed    time.Time // when the owner last signed for it, at the latest; zero where that is Since
 }
 
 // Jobs lists what the chain puts in force.

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/sbxcron/sbxcron/jobspec"
 	"github.com/sbxcron/sbxcron/jobspec/record"
 	"github.com/sbxcron/sbxcron/store"
 )
@@ -29,6 +30,27 @@ func (a acceptTimes) at(seq int64) (time.Time, bool) {
 		return time.Time{}, false
 	}
 	return time.Unix(0, a[seq]).UTC(), true
+}
+
+// believed is when an op was accepted, or made where no line says so or says what
+// cannot be: before it was made, or at a time that has not come. Such a line would
+// make slots due that were over when the owner signed, or none ever.
+func (a acceptTimes) believed(op jobspec.OpHead, now time.Time) time.Time {
+	created := op.Created.Time()
+	at, ok := a.at(op.Seq)
+	if !ok || at.Before(created.Add(-maxAhead)) || at.After(now.Add(maxAhead)) {
+		return created
+	}
+	return at
+}
+
+// signedBefore is the latest time at which the owner can have signed an op that was
+// accepted then. A line that nobody signed makes it no later.
+func signedBefore(op jobspec.OpHead, accepted time.Time) time.Time {
+	if latest := op.Created.Time().Add(maxAhead); latest.Before(accepted) {
+		return latest
+	}
+	return accepted
 }
 
 // acceptances reads from the ledger when each op was accepted, and when the

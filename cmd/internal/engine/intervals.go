@@ -23,10 +23,10 @@ func (e *Engine) Intervals() (all []scheduler.Entry, ops int64, err error) {
 		return nil, 0, err
 	}
 	state := chain.State()
-	w := newIntervalWalk(state.View.Named())
+	w, now := newIntervalWalk(state.View.Named()), e.Now()
 	for seq := range state.Len() {
 		op, _ := state.Head(seq)
-		w.take(op, acceptedAt(accepted, state, seq))
+		w.take(op, accepted.believed(op, now))
 	}
 	out := w.all[:0]
 	for n := range w.all {
@@ -59,7 +59,7 @@ func (e *Engine) IntervalsSince(ops int64) (c scheduler.Changes, err error) {
 	if err != nil {
 		return c, err
 	}
-	seen := map[jobspec.Name]bool{}
+	seen, now := map[jobspec.Name]bool{}, e.Now()
 	for seq := ops; seq < c.Ops; seq++ {
 		op, _ := state.Head(seq)
 		if !op.Action.AboutJob() || seen[op.Job] {
@@ -71,23 +71,15 @@ func (e *Engine) IntervalsSince(ops int64) (c scheduler.Changes, err error) {
 			c.Gone = append(c.Gone, op.Job)
 			continue
 		}
-		i := scheduler.Entry{Job: op.Job, Seq: j.SpecSeq, Since: acceptedAt(accepted, state, j.ForceSeq)}
-		i.Signed = i.Since // a spec that was in force already stays where it is due; see Timetable.Confirm
+		force, _ := state.Head(j.ForceSeq)
+		i := scheduler.Entry{Job: op.Job, Seq: j.SpecSeq, Since: accepted.believed(force, now)}
+		i.Signed = signedBefore(force, i.Since) // a spec that was in force already stays where it is due; see Timetable.Confirm
 		if err := fillSpec(chain, state, &i); err != nil {
 			return c, err
 		}
 		c.Entries = append(c.Entries, i)
 	}
 	return c, nil
-}
-
-// acceptedAt is when an op was accepted, or made where no line says so.
-func acceptedAt(accepted acceptTimes, state *store.State, seq int64) time.Time {
-	if at, ok := accepted.at(seq); ok {
-		return at
-	}
-	op, _ := state.Head(seq)
-	return op.Created.Time()
 }
 
 // intervalWalk goes over the ops. There may be a million jobs, so it keeps no more
@@ -109,7 +101,7 @@ func (w *intervalWalk) take(op jobspec.OpHead, at time.Time) {
 	if newest := w.open[op.Place]; newest > 0 {
 		last := &w.all[newest-1]
 		if op.Action == jobspec.Enable && last.Until.IsZero() {
-			last.Signed = at
+			last.Signed = signedBefore(op, at)
 			return // it was in force already
 		}
 		if last.Until.IsZero() {
@@ -122,7 +114,7 @@ func (w *intervalWalk) take(op jobspec.OpHead, at time.Time) {
 	if op.Action == jobspec.Disable || op.Action == jobspec.Remove {
 		return
 	}
-	w.all = append(w.all, scheduler.Entry{Job: op.Job, Seq: spec, Since: at})
+	w.all = append(w.all, scheduler.Entry{Job: op.Job, Seq: spec, Since: at, Signed: signedBefore(op, at)})
 	w.open[op.Place] = int32(len(w.all))
 }
 
