@@ -498,6 +498,9 @@ class Verifier:
                     (vouched if "sha256:" + m.group(1) in named else other).append(path)
             for name, op, namespace in self.ops:
                 sigs = sorted(n for n in self.files if n.startswith(name + ".sig"))
+                if len(sigs) > 16:
+                    self.against("authentic", "sig_invalid", name, "more than 16 signatures")
+                    continue
                 if sigs and all(self.signed(vouched, name, s, op, namespace, d) for s in sigs):
                     continue
                 if sigs and all(self.signed(vouched + other, name, s, op, namespace, d) for s in sigs):

@@ -131,6 +131,7 @@ type fakeSite struct {
 	drafts   []*jobspec.Draft
 	bases    []string
 	seen     string // folder
+	dirs     store.Dirs
 }
 
 func (s *fakeSite) SeenDir() (string, error) {
@@ -141,7 +142,7 @@ func (s *fakeSite) SeenDir() (string, error) {
 }
 
 func (s *fakeSite) Trust() (*signing.Trust, error) { return s.trust, nil }
-func (s *fakeSite) Dirs() store.Dirs               { return store.Dirs{} }
+func (s *fakeSite) Dirs() store.Dirs               { return s.dirs }
 func (s *fakeSite) Pin() (store.Pin, error)        { return s.pin, nil }
 func (s *fakeSite) DefaultKey() (string, error)    { return s.key, nil }
 

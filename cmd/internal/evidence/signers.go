@@ -12,6 +12,9 @@ import (
 // day accepted was decided then.
 var every = signing.Algorithms{ECDSAP256: true, RSA: true}
 
+// maxSignatures bounds what one op makes a verifier do.
+const maxSignatures = 16
+
 // judgeSigners holds every signature against the lists of signers that the anchor
 // vouches for: the one that the auditor brings, or the one that genesis names and
 // those that a line under a checkpoint names.
@@ -70,6 +73,10 @@ func versions(j *judgement, d store.Dirs, c *chain, l *lines, anchor Anchor) (vo
 func judgeOp(j *judgement, o chainOp, vouched, other []*signing.Trust) {
 	if len(o.Sigs) == 0 {
 		j.against(authentic, jobspec.CodeSigMissing, opName(o.op.Seq), "it has no signature")
+		return
+	}
+	if len(o.Sigs) > maxSignatures {
+		j.against(authentic, jobspec.CodeSigInvalid, opName(o.op.Seq), "it has %d signatures, at most %d are looked at", len(o.Sigs), maxSignatures)
 		return
 	}
 	who := map[string]bool{}

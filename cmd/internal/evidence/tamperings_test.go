@@ -1,6 +1,7 @@
 package evidence_test
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -46,6 +47,11 @@ func ofOps() []tampering {
 		{"an op is signed by another owner", func(m *mischief) { m.resign(1, "bob", "scratch.none.v1@sbxcron") }, "authentic", jobspec.CodeKeyNotForPrincipal},
 		{"a signature is no signature", func(m *mischief) { m.files[op(4)+".sig"] = []byte("good\n") }, "authentic", jobspec.CodeSigInvalid},
 		{"text stands behind a signature", func(m *mischief) { m.files[op(4)+".sig"] = append(m.files[op(4)+".sig"], "more\n"...) }, "authentic", jobspec.CodeSigInvalid},
+		{"an op has more signatures than any needs", func(m *mischief) {
+			for n := range 16 {
+				m.files[fmt.Sprintf("%s.sig.%d", op(4), n+2)] = m.files[op(4)+".sig"]
+			}
+		}, "authentic", jobspec.CodeSigInvalid},
 		{"a second signature is bad", func(m *mischief) { m.files[op(4)+".sig.2"] = m.files[op(1)+".sig"] }, "authentic", jobspec.CodeSigInvalid},
 	}
 }
