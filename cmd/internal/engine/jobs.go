@@ -3,7 +3,6 @@ package engine
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -218,54 +217,6 @@ func (e *Engine) heldFor(name jobspec.Name) jobspec.Code {
 	return ""
 }
 
-// find returns one job that was not removed. broken says why the chain cannot be
-// proven, where it cannot.
-func (e *Engine) find(name jobspec.Name) (found shown, broken error, err error) {
-	chain, broken := e.opened()
-	if broken != nil {
-		found, err = e.findUnproven(name)
-		return found, broken, err
-	}
-	j, ok := chain.State().View.Job(name)
-	if !ok || j.State == jobspec.JobRemoved {
-		return shown{}, nil, noJob(name)
-	}
-	return showing(j, func(seq int64) (*jobspec.Op, error) {
-		entry, err := chain.Entry(seq)
-		if err != nil {
-			return nil, err
-		}
-		return jobspec.DecodeOp(entry.Op)
-	}), nil, nil
-}
-
-func noJob(name jobspec.Name) error {
-	return api.New(jobspec.CodeJobUnknown, fmt.Sprintf("no job %q", name))
-}
-
-// findUnproven looks among all that can be read of a broken chain.
-func (e *Engine) findUnproven(name jobspec.Name) (shown, error) {
-	all, _, err := e.shownJobs()
-	if err != nil {
-		return shown{}, err
-	}
-	for _, s := range all {
-		if s.Name == name {
-			return s, nil
-		}
-	}
-	return shown{}, noJob(name)
-}
-
-// showing adds the op that holds a job's spec. One that cannot be read shows nothing.
-func showing(j jobspec.Job, read func(int64) (*jobspec.Op, error)) shown {
-	op, err := read(j.SpecSeq)
-	if err != nil || op.Spec == nil {
-		op = &jobspec.Op{Spec: &jobspec.Spec{}}
-	}
-	return shown{j, op}
-}
-
 // Job shows everything about one job. Verified is true only if signature and key
 // hold now. Of a removed job only what an op that adds the name again must know.
 func (e *Engine) Job(_ context.Context, name jobspec.Name) (api.JobDetail, error) {
@@ -352,70 +303,4 @@ func (e *Engine) verifyDetail(d *api.JobDetail, j jobspec.Job) error {
 func problemOf(err error) *api.Reason {
 	code, detail := jobspec.CodeOf(err), err.Error()
 	return &api.Reason{Code: code, Detail: detail, Remedy: api.Wrap(err).Help}
-}
-
-// Current verifies the op in force of a job from its stored bytes, with the
-// trust files as they are now. An error means that the chain itself is not what
-// was proven.
-func (e *Engine) Current(name jobspec.Name) (Verified, error) {
-	chain, err := e.opened()
-	if err != nil {
-		return Verified{}, err
-	}
-	j, ok := chain.State().View.Job(name)
-	if !ok {
-		return Verified{}, api.New(jobspec.CodeJobUnknown, fmt.Sprintf("no job %q", name))
-	}
-	if code, detail := notInForce(j); code != "" {
-		v, err := rawJob(chain, j)
-		v.Refused, v.Detail = code, detail
-		return v, err
-	}
-	trust, err := e.trust()
-	if err != nil {
-		code, detail := jobspec.CodeOf(err), err.Error()
-		v, verr := rawJob(chain, j)
-		v.Refused, v.Detail = code, detail
-		return v, verr
-	}
-	return verifyJob(&e.memo, chain, trust, j)
-}
-
-func notInForce(j jobspec.Job) (jobspec.Code, string) {
-	switch j.State {
-	case jobspec.JobRemoved:
-		return jobspec.CodeJobTombstoned, "the job was removed"
-	case jobspec.JobDisabled:
-		return jobspec.CodeJobDisabled, "the job is disabled"
-	}
-	return "", ""
-}
-
-// rawJob reads a job's op without judging its signature.
-func rawJob(chain Entries, j jobspec.Job) (Verified, error) {
-	entry, err := chain.Entry(j.SpecSeq)
-	if err != nil {
-		return Verified{}, err
-	}
-	op, err := jobspec.DecodeOp(entry.Op)
-	return Verified{Job: j, Op: op, Entry: entry}, err
-}
-
-// Owner is whose job that is or was; "" for a name that no op ever added.
-func (e *Engine) Owner(name jobspec.Name) jobspec.Principal {
-	chain, err := e.opened()
-	var view *jobspec.View
-	if err == nil {
-		view = chain.State().View
-	} else if view, _, err = e.unproven(); err != nil {
-		return ""
-	}
-	j, _ := view.Job(name)
-	return j.Principal
-}
-
-// Proven is nil while the chain is proven and jobs may run, else why not.
-func (e *Engine) Proven() error {
-	_, err := e.opened()
-	return err
 }
