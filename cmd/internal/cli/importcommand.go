@@ -85,7 +85,10 @@ func programOf(d *jobspec.Draft) string {
 	}
 	parts, err := jobspec.Parts(nil, d.Script)
 	if err != nil || len(parts) < 2 {
-		return strings.Fields(d.Script.Body)[0]
+		if words := strings.Fields(d.Script.Body); len(words) > 0 {
+			return words[0]
+		}
+		return "" // blanks that crond takes for a command
 	}
 	first := ""
 	for _, p := range parts[1:] {

@@ -273,3 +273,13 @@ func TestNamesAreMadeFromWhatRuns(t *testing.T) {
 		}
 	}
 }
+
+// A blank to Unicode is none to crond.
+func TestALineOfBlanksThatAreNoneToCrondIsImported(t *testing.T) {
+	for _, shell := range []string{"/bin/sh", "/usr/bin/python3"} {
+		i := importOf(t, "SHELL="+shell+"\n* * * * * \u00a0\n", "--timezone", "UTC")
+		if i.status != 0 || len(i.items) != 1 || i.items[0].Name != "line-2" {
+			t.Errorf("%s: exit %d, %+v", shell, i.status, i.items)
+		}
+	}
+}
