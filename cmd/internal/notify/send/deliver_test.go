@@ -272,3 +272,14 @@ func TestASendmailProgramGetsTheMessageAndNoShell(t *testing.T) {
 		t.Errorf("%+v", res)
 	}
 }
+
+// Many such programs leave a process behind that delivers later. Tried again, the
+// same mail would go out for days.
+func TestASendmailProgramThatGoesOnInTheBackgroundHasDelivered(t *testing.T) {
+	path := program(t, "cat > /dev/null; sleep 8 & exit 0\n")
+	task := mail("")
+	task.Channel.Kind, task.Channel.Command = jobspec.ChannelSendmail, []string{path}
+	if res := Deliver(t.Context(), task); res.Class != Delivered {
+		t.Errorf("%+v", res)
+	}
+}

@@ -26,7 +26,7 @@ func bySendmail(ctx context.Context, t Task) Result {
 	err := cmd.Run()
 	var ended *exec.ExitError
 	switch {
-	case err == nil:
+	case err == nil || errors.Is(err, exec.ErrWaitDelay): // with status 0; what it left behind delivers later
 		return result(Delivered, "status 0 %s", said.String())
 	case ctx.Err() != nil:
 		return result(Delayed, "it did not end within %s", attemptTime)
