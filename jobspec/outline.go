@@ -237,17 +237,28 @@ func (s *outlineScan) integer(out *int64) bool {
 	return err == nil
 }
 
+// text takes a string of n plain bytes, of which others than quotes and escapes are the
+// caller's to judge.
+func (s *outlineScan) text(n int) ([]byte, bool) {
+	end := s.i + n + 1
+	if end >= len(s.b) || s.b[s.i] != '"' || s.b[end] != '"' {
+		return nil, false
+	}
+	b := s.b[s.i+1 : end]
+	s.i = end + 1
+	return b, true
+}
+
 func (s *outlineScan) digest(out *Digest) bool {
-	b, ok := s.plain()
+	b, ok := s.text(digestChars)
 	return ok && out.UnmarshalText(b) == nil && !out.IsZero()
 }
 
 func (s *outlineScan) instant(out *Instant) bool {
-	b, ok := s.plain()
-	if !ok {
-		return false
+	b, ok := s.text(len(instantLayout))
+	if ok {
+		*out, ok = parseInstant(b)
 	}
-	*out, ok = parseInstant(b)
 	return ok
 }
 

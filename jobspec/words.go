@@ -13,7 +13,10 @@ import (
 // value is the absence of a digest and equals the digest of no bytes that exist.
 type Digest [sha256.Size]byte
 
-const digestPrefix = "sha256:"
+const (
+	digestPrefix = "sha256:"
+	digestChars  = len(digestPrefix) + 2*sha256.Size
+)
 
 // DigestOf returns the SHA-256 digest of b.
 func DigestOf(b []byte) Digest { return sha256.Sum256(b) }
@@ -42,18 +45,42 @@ func (d *Digest) UnmarshalText(text []byte) error {
 		*d = Digest{}
 		return nil
 	}
-	digits, ok := bytes.CutPrefix(text, []byte(digestPrefix))
-	if !ok || len(digits) != 2*len(d) || !lowerHex(digits) {
+	var raw Digest
+	bad := byte(0)
+	if digits, ok := bytes.CutPrefix(text, []byte(digestPrefix)); ok && len(text) == digestChars {
+		for i := range raw {
+			high, low := hexValue[digits[2*i]], hexValue[digits[2*i+1]]
+			raw[i] = high<<4 | low&0xf
+			bad |= high | low
+		}
+	} else {
+		bad = noHex
+	}
+	if bad&noHex != 0 {
 		return fmt.Errorf("digest %q: want sha256: and 64 lower-case hex digits", text)
 	}
-	_, err := hex.Decode(d[:], digits)
-	return err
+	*d = raw
+	return nil
 }
 
+// hexValue is what each lower-case hex digit stands for, noHex for all else. A chain
+// has a digest in each op.
+var hexValue = func() (all [256]byte) {
+	for c := range all {
+		all[c] = noHex
+	}
+	for i, c := range []byte("0123456789abcdef") {
+		all[c] = byte(i)
+	}
+	return all
+}()
+
+const noHex = 0x80
+
 // lowerHex reports whether s has lower-case hex digits only.
-func lowerHex[T string | []byte](s T) bool {
+func lowerHex(s string) bool {
 	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
+		if hexValue[s[i]] == noHex {
 			return false
 		}
 	}

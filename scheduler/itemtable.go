@@ -71,12 +71,18 @@ func (x *itemIndex) find(job jobspec.Name) *item {
 	return x.slots[i]
 }
 
-// add puts in an item whose job is not there.
-func (x *itemIndex) add(it *item) {
+// free is the slot for a job that is not there, and its tag; false where the job is.
+func (x *itemIndex) free(job jobspec.Name) (slot int, tag uint8, ok bool) {
 	if 4*(x.n+1) > 3*len(x.slots) {
 		x.grow(2 * len(x.slots))
 	}
-	x.put(it)
+	slot, tag = x.place(job)
+	return slot, tag, x.slots[slot] == nil
+}
+
+// fill puts an item into the slot that free gave for its job; nothing came between.
+func (x *itemIndex) fill(slot int, tag uint8, it *item) {
+	x.slots[slot], x.tags[slot] = it, tag
 	x.n++
 }
 

@@ -83,7 +83,11 @@ func (t *Timetable) Confirm(e Entry) bool {
 // first after the given instant. The error is the calendar's; the former entry
 // is gone then too, since it is no longer in force.
 func (t *Timetable) Set(e Entry, after time.Time) error {
-	t.Delete(e.Job)
+	slot, tag, free := t.byJob.free(e.Job)
+	if !free {
+		t.Delete(e.Job)
+		slot, tag, _ = t.byJob.free(e.Job)
+	}
 	if e.Seq < 0 || e.Seq > math.MaxUint32 {
 		return refusal(jobspec.CodeSeqInvalid, "no chain has so many ops")
 	}
@@ -101,7 +105,7 @@ func (t *Timetable) Set(e Entry, after time.Time) error {
 	}
 	it := t.room.take()
 	*it = item{job: e.Job, op: e.Op, seq: uint32(e.Seq), cal: cal, use: use, how: t.manners.take(e)}
-	t.byJob.add(it)
+	t.byJob.fill(slot, tag, it)
 	t.heap.push(it, next.Unix())
 	return nil
 }

@@ -138,24 +138,6 @@ func (l *Ledger) appendLocked(all []*entry) {
 	}
 }
 
-// encode makes the lines of a batch. They are hashed as they are in memory: a root
-// speaks of what was appended, not of what somebody has made of it since.
-func (e *entry) encode(leaves []*record.Leaf) error {
-	for _, leaf := range leaves {
-		if record.ParseStamp(leaf.Time).IsZero() {
-			return fmt.Errorf("leaf of kind %q has no time: %q", leaf.Kind, leaf.Time)
-		}
-		line, err := leaf.Encode()
-		if err != nil {
-			return err
-		}
-		e.batch = append(append(e.batch, line...), '\n')
-		e.lengths = append(e.lengths, int64(len(line))+1)
-		e.hashes = append(e.hashes, merkle.LeafHash(line))
-	}
-	return nil
-}
-
 // write puts the batch into the segment of its month, durably.
 func (l *Ledger) write(stated time.Time, batch []byte) error {
 	if err := l.turnTo(stated.UTC().Format(monthForm)); err != nil {
