@@ -39,7 +39,7 @@ Exit status: 0 all pass; 20 one fails; 3 one of the first three could not be che
 		}),
 	}
 	brought.bind(verify)
-	return group("audit", "Prove what was approved and what ran", verify, newAuditExport(a), newAuditReport(a), newAttest(a), newFollow(a), newAuditProve(a), newAuditCheck(a))
+	return group("audit", "Prove what was approved and what ran", verify, newAuditExport(a), newAuditReport(a), newAuditSelftest(a), newAttest(a), newFollow(a), newAuditProve(a), newAuditCheck(a))
 }
 
 func (a *App) auditVerify(ctx context.Context) error {

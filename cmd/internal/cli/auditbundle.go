@@ -96,38 +96,56 @@ func (a *App) evidence(path string) (*evidence.Evidence, func() error, error) {
 	return ev, func() error { return nil }, err
 }
 
-// auditBundle writes a bundle. It reads the files of the installation, which the
-// owner and, in system mode, root may.
+// auditBundle writes a bundle and says how it is judged.
 func (a *App) auditBundle(ctx context.Context, path string, outputs bool) error {
-	site, err := a.Ports.Site(a.flags.root)
+	genesis, err := a.writeBundle(ctx, path, outputs)
 	if err != nil {
 		return err
-	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return fileError(err, "name a file that does not exist yet")
-	}
-	var genesis jobspec.Digest
-	err = a.service(ctx, func(svc api.Service) error {
-		return evidence.WriteBundle(f, site.Dirs(), func() ([]store.Entry, error) {
-			ops, err := svc.Ops(ctx)
-			var all []store.Entry
-			for _, op := range ops {
-				all = append(all, store.Entry{Seq: op.Seq, Op: op.Op, Sigs: [][]byte{op.Sig}})
-			}
-			if len(ops) > 0 {
-				genesis = jobspec.DigestOf(ops[0].Op)
-			}
-			return all, err
-		}, outputs, a.Now())
-	})
-	if err := errors.Join(err, f.Close()); err != nil {
-		if errors.Is(err, fs.ErrPermission) {
-			err = fileError(err, "the owner of the files makes bundles; in system mode that is root")
-		}
-		return errors.Join(err, os.Remove(path))
 	}
 	a.say("an auditor needs this file and, from another place than this machine, the digest of genesis")
 	a.line("sbxcron audit verify %s --genesis %s", shellWord(path), genesis)
 	return nil
+}
+
+// writeBundle reads the files of the installation, which the owner and, in system
+// mode, root may. It leaves no bundle behind that is not whole.
+func (a *App) writeBundle(ctx context.Context, path string, outputs bool) (genesis jobspec.Digest, err error) {
+	site, err := a.Ports.Site(a.flags.root)
+	if err != nil {
+		return genesis, err
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return genesis, fileError(err, "name a file that does not exist yet")
+	}
+	err = evidence.WriteBundle(f, site.Dirs(), func() ([]store.Entry, error) {
+		all, err := a.entries(ctx, site.Dirs())
+		if len(all) > 0 {
+			genesis = jobspec.DigestOf(all[0].Op)
+		}
+		return all, err
+	}, outputs, a.Now())
+	if err := errors.Join(err, f.Close()); err != nil {
+		if errors.Is(err, fs.ErrPermission) {
+			err = fileError(err, "the owner of the files makes bundles; in system mode that is root")
+		}
+		return genesis, errors.Join(err, os.Remove(path))
+	}
+	return genesis, nil
+}
+
+// entries are the ops as evidence takes them: from the file, of which nothing is
+// changed, and from the service where that holds it.
+func (a *App) entries(ctx context.Context, d store.Dirs) (all []store.Entry, err error) {
+	if all, err := store.ReadEntries(d); err == nil {
+		return all, nil
+	}
+	err = a.service(ctx, func(svc api.Service) error {
+		ops, err := svc.Ops(ctx)
+		for _, op := range ops {
+			all = append(all, store.Entry{Seq: op.Seq, Op: op.Op, Sigs: [][]byte{op.Sig}})
+		}
+		return err
+	})
+	return all, err
 }

@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/sbxcron/sbxcron/cmd/internal/api"
 	"github.com/sbxcron/sbxcron/cmd/internal/evidence"
 	"github.com/sbxcron/sbxcron/cmd/internal/retell"
 	"github.com/sbxcron/sbxcron/jobspec"
@@ -158,7 +157,7 @@ func (a *App) reportSource(ctx context.Context, bundle string) (src retell.Sourc
 			return src, nil, err
 		}
 		src.Lines = h
-		if src.Ops, err = a.allOps(ctx); err != nil {
+		if src.Ops, err = a.entries(ctx, dirs); err != nil {
 			return src, nil, err
 		}
 	}
@@ -171,15 +170,4 @@ func (a *App) reportSource(ctx context.Context, bundle string) (src retell.Sourc
 		return src, nil, errors.Join(err, done())
 	}
 	return src, done, nil
-}
-
-func (a *App) allOps(ctx context.Context) (all []store.Entry, err error) {
-	err = a.service(ctx, func(svc api.Service) error {
-		ops, err := svc.Ops(ctx)
-		for _, op := range ops {
-			all = append(all, store.Entry{Seq: op.Seq, Op: op.Op, Sigs: [][]byte{op.Sig}})
-		}
-		return err
-	})
-	return all, err
 }

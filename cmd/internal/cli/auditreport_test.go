@@ -86,3 +86,10 @@ func TestLinesAndReportsOfABundle(t *testing.T) {
 		t.Errorf("exit %d", status)
 	}
 }
+
+func TestASelftestThatCouldTryNothingIsNotGood(t *testing.T) {
+	b := newBench(t)
+	if status := b.run("audit", "selftest", smallBundle(t)); status == 0 || !strings.Contains(b.out.String(), "not tried") {
+		t.Errorf("exit %d\n%s%s", status, b.out.String(), b.err.String())
+	}
+}

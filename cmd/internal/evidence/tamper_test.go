@@ -257,6 +257,7 @@ func failedOf(verdicts ...string) string {
 }
 
 func TestWhatIsNoBundleIsRefused(t *testing.T) {
+	t.Setenv("TMPDIR", t.TempDir()) // nobody else leaves anything there
 	h := newHost(t, "").history()
 	whole := h.bundle()
 	cut := whole.write(t)
