@@ -19,7 +19,7 @@ func newTrust(a *App) *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE:  work(func(ctx context.Context, _ []string) error { return a.trustList(ctx) }),
 	}
-	return group("trust", "Who may sign", list, newTrustImpact(a), newTrustRevoke(a))
+	return group("trust", "Who may sign", list, newTrustAdd(a), newTrustImpact(a), newTrustRevoke(a))
 }
 
 // trusted is one line of trust list.

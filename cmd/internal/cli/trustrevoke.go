@@ -134,7 +134,8 @@ func (a *App) trustRevoke(ctx context.Context, key string, yes, cancel bool) err
 		a.say("note: the jobs are not shown: %s", api.Wrap(err).Message)
 	}
 	if !yes {
-		if err := a.askRevoke(found); err != nil {
+		a.say("%s of %s approved: %s", found.KeyID, found.Principal, jobNames(found.Jobs))
+		if err := a.yesTo("Revoke it?", "not revoked"); err != nil {
 			return err
 		}
 	}
@@ -150,24 +151,32 @@ func (a *App) trustRevoke(ctx context.Context, key string, yes, cancel bool) err
 	return a.printImpact(found)
 }
 
-func (a *App) askRevoke(found impact) error {
-	a.say("%s of %s approved: %s", found.KeyID, found.Principal, jobNames(found.Jobs))
-	ok, err := a.UI.Confirm("Revoke it?")
+// yesTo asks a person, who must be there.
+func (a *App) yesTo(question, otherwise string) error {
+	ok, err := a.UI.Confirm(question)
 	if err != nil {
 		return needFlag("--yes", "nobody is there to say yes")
 	}
 	if !ok {
-		return ownError(codeUnanswered, jobspec.ClassOther, "", "not revoked")
+		return ownError(codeUnanswered, jobspec.ClassOther, "", "%s", otherwise)
 	}
 	return nil
+}
+
+// trustFiles reads both trust files as they are.
+func trustFiles(site Site) (signers, revoked []byte, err error) {
+	dirs := site.Dirs()
+	limits := safefile.Options{MaxBytes: maxSigners, UID: dirs.UID}
+	if signers, err = safefile.Read(dirs.AllowedSigners(), limits); err == nil {
+		revoked, err = safefile.Read(dirs.RevokedKeys(), limits)
+	}
+	return signers, revoked, err
 }
 
 // revoke adds the key to revoked_keys, which is written anew as a whole. A file that
 // would not be read afterwards is not written.
 func revoke(site Site, s signing.Signer) error {
-	dirs := site.Dirs()
-	limits := safefile.Options{MaxBytes: maxSigners, UID: dirs.UID}
-	old, err := safefile.Read(dirs.RevokedKeys(), limits)
+	signers, old, err := trustFiles(site)
 	if err != nil {
 		return err
 	}
@@ -175,23 +184,22 @@ func revoke(site Site, s signing.Signer) error {
 		old = append(old, '\n')
 	}
 	fresh := append(old, signing.FormatRevoked(s.Key)...)
-	signers, err := safefile.Read(dirs.AllowedSigners(), limits)
-	if err != nil {
-		return err
-	}
-	t, err := signing.ParseTrust(signers, fresh, signing.Algorithms{ECDSAP256: true, RSA: true})
+	t, err := signing.ParseTrust(signers, fresh, signing.Algorithms{})
 	if err != nil {
 		return err
 	}
 	if !t.IsRevoked(s.Key) {
 		return errors.New("the key would not be revoked by that file")
 	}
-	if err := safefile.Write(dirs.RevokedKeys(), fresh, dirs.ConfMode()); errors.Is(err, fs.ErrPermission) {
-		return fileError(err, "in system mode root revokes keys")
-	} else if err != nil {
-		return err
+	return ownFiles(safefile.Write(site.Dirs().RevokedKeys(), fresh, site.Dirs().ConfMode()))
+}
+
+// ownFiles says who may write the trust files.
+func ownFiles(err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return fileError(err, "the owner of the installation does this; in system mode that is root")
 	}
-	return nil
+	return err
 }
 
 // cancelAll ends runs. One that has ended meanwhile is no fault.
