@@ -3,7 +3,6 @@ package seccomp
 import (
 	"encoding/binary"
 	"fmt"
-	"strings"
 
 	"golang.org/x/net/bpf"
 )
@@ -54,69 +53,6 @@ func assemble(code []bpf.Instruction) (Program, error) {
 		return nil, fmt.Errorf("assemble filter: %w", err)
 	}
 	return Program(raw), nil
-}
-
-// Dump prints a program of this architecture, one instruction a line, for people
-// and golden files. A number that is compared with the call's own gets its name.
-func (a Arch) Dump(p Program) string {
-	names := map[uint32]string{}
-	for _, n := range numbers {
-		if nr, err := a.Number(n.name); err == nil {
-			names[nr] = n.name
-		}
-	}
-	var b strings.Builder
-	loaded := uint32(offArch)
-	for n, raw := range p {
-		i := raw.Disassemble()
-		fmt.Fprintf(&b, "%03d %s", n, text(raw, n))
-		switch i := i.(type) {
-		case bpf.LoadAbsolute:
-			loaded = i.Off
-		case bpf.JumpIf:
-			if signs[i.Cond] == "==" && loaded == offNr {
-				fmt.Fprintf(&b, "  # %s", names[i.Val])
-			}
-		}
-		b.WriteByte('\n')
-	}
-	return b.String()
-}
-
-// signs are those of what the kernel compares: a disassembler negates a jump
-// that only leaves out.
-var signs = map[bpf.JumpTest]string{bpf.JumpEqual: "==", bpf.JumpNotEqual: "==", bpf.JumpGreaterOrEqual: ">=", bpf.JumpLessThan: ">=",
-	bpf.JumpBitsSet: "&", bpf.JumpBitsNotSet: "&"}
-
-func text(raw bpf.RawInstruction, at int) string {
-	i := raw.Disassemble()
-	switch i := i.(type) {
-	case bpf.LoadAbsolute:
-		return "load " + fieldName(i.Off)
-	case bpf.ALUOpConstant:
-		if i.Op == bpf.ALUOpAnd {
-			return fmt.Sprintf("and %#x", i.Val)
-		}
-	case bpf.JumpIf:
-		if sign := signs[i.Cond]; sign != "" {
-			return fmt.Sprintf("if %s %#x goto %03d else %03d", sign, i.Val, at+1+int(raw.Jt), at+1+int(raw.Jf))
-		}
-	case bpf.RetConstant:
-		return "return " + Action(i.Val).String()
-	}
-	return fmt.Sprintf("unknown %v", i)
-}
-
-func fieldName(off uint32) string {
-	switch {
-	case off == offNr:
-		return "nr"
-	case off == offArch:
-		return "arch"
-	case off >= offArgs && (off-offArgs)%8 == 0:
-		return fmt.Sprintf("arg%d.low", (off-offArgs)/8)
-	}
-	return fmt.Sprintf("data+%d", off)
 }
 
 // Action is what the kernel does with a call (SECCOMP_RET_*).

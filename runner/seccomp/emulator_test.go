@@ -55,7 +55,7 @@ func acceptable(t *testing.T, p Program) {
 			if i.Size != 4 || i.Off%4 != 0 || i.Off >= 64 {
 				t.Errorf("instruction %d loads %d bytes at %d", n, i.Size, i.Off)
 			}
-		case bpf.JumpIf, bpf.RetConstant, bpf.ALUOpConstant:
+		case bpf.JumpIf, bpf.Jump, bpf.RetConstant, bpf.ALUOpConstant:
 		default:
 			t.Errorf("instruction %d is %v", n, i)
 		}

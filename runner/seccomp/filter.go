@@ -35,14 +35,8 @@ var (
 )
 
 func makeFilter(a Arch) (Program, error) {
-	p, err := a.head()
-	if err != nil {
-		return nil, err
-	}
-	p = append(p,
-		skipUnless(bpf.JumpGreaterOrEqual, newestReviewed+1, 1), // x32 calls too: their numbers begin at 0x40000000
-		answer(ENOSYS))
-	return a.finish(p, rules())
+	// x32 calls have no place either: their numbers begin at 0x40000000.
+	return a.make(rules(), newestReviewed+1, ENOSYS)
 }
 
 // head kills foreign architectures and leaves the call's number in A.
@@ -64,43 +58,35 @@ func (a Arch) head() ([]bpf.Instruction, error) {
 	}, nil
 }
 
-// finish adds the rules and lets pass what none of them answers.
-func (a Arch) finish(p []bpf.Instruction, all []rule) (Program, error) {
-	for _, r := range all {
-		if !a.has(r.call) {
-			continue
-		}
-		code, err := a.compile(r)
-		if err != nil {
-			return nil, fmt.Errorf("make filter: %w", err)
-		}
-		p = append(p, code...)
-	}
-	return assemble(append(p, answer(Allow)))
-}
-
-// compile turns a rule into a block that returns the action or falls out at its
-// end with the call's number in A again.
-func (a Arch) compile(r rule) ([]bpf.Instruction, error) {
-	nr, err := a.Number(r.call)
+// make answers by the rules; numbers from end on get last.
+func (a Arch) make(all []rule, end uint32, last Action) (Program, error) {
+	head, err := a.head()
 	if err != nil {
 		return nil, err
 	}
-	body := []bpf.Instruction{answer(r.action)}
-	for _, t := range slices.Backward(r.tests) {
-		body = slices.Concat(t.load(), []bpf.Instruction{t.jump(len(body))}, body)
+	cut, err := a.spans(all, end, last)
+	if err != nil {
+		return nil, fmt.Errorf("make filter: %w", err)
 	}
-	if len(r.tests) > 0 {
-		body = append(body, load(offNr)) // A holds an argument: fetch the number again
-	}
-	if len(body) > maxSkip {
-		return nil, fmt.Errorf("the rule for %s takes %d instructions, a jump at most %d", r.call, len(body), maxSkip)
-	}
-	return append([]bpf.Instruction{skipUnless(bpf.JumpEqual, nr, len(body))}, body...), nil
+	return assemble(append(head, tree(cut)...))
 }
 
-// maxSkip is how far a conditional jump reaches.
-const maxSkip = 255
+// compile turns the rules about one call into code: the first that holds
+// answers, and without one the call passes.
+func compile(all []rule) []bpf.Instruction {
+	var code []bpf.Instruction
+	for _, r := range all {
+		body := []bpf.Instruction{answer(r.action)}
+		for _, t := range slices.Backward(r.tests) {
+			body = slices.Concat(t.load(), []bpf.Instruction{t.jump(len(body))}, body)
+		}
+		code = append(code, body...)
+		if len(r.tests) == 0 {
+			return code // what comes after it would never be reached
+		}
+	}
+	return append(code, answer(Allow))
+}
 
 // load brings the tested bits into A.
 func (t test) load() []bpf.Instruction {

@@ -40,11 +40,7 @@ func Listener(a Arch, w Watch) (Program, error) {
 }
 
 func makeListener(a Arch, w Watch) (Program, error) {
-	p, err := a.head()
-	if err != nil {
-		return nil, err
-	}
-	return a.finish(p, append(openRules(a, w), toldRules(w.Opens)...))
+	return a.make(append(openRules(a, w), toldRules(w.Opens)...), newestReviewed+1, Allow)
 }
 
 // openRules are the calls that bring bytes of a named file into a process, and
