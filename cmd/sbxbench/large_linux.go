@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 )
 
 // large compares launches of a program of 300 MB, and of a job whose folder holds
@@ -89,7 +90,13 @@ func (s *site) fillLarge(big, full, empty string) error {
 	return nil
 }
 
-// podman compares launches with podman's. Where it is not there, or cannot run,
+// podmanWays are tried in turn, and the first that runs is taken: as podman is set
+// up, and with what a machine without systemd and with both versions of cgroups
+// needs.
+var podmanWays = [][]string{nil, {"--runtime", "runc", "--cgroup-manager", "cgroupfs"}}
+
+// podman compares launches with podman's, with bounds that it can set where it
+// may not raise any. Where it is not there, or cannot run,
 // the row says so.
 func podman(of size) ([]Item, error) {
 	pairs := of.pairs
@@ -117,18 +124,25 @@ func podman(of size) ([]Item, error) {
 	if err := os.WriteFile(filepath.Join(rootfs, "payload"), code, 0o755); err != nil {
 		return nil, err
 	}
+	var way []string
 	run := func() (float64, error) {
 		begun, err := monotonic()
 		if err != nil {
 			return 0, err
 		}
-		wrote, err := exec.Command(program, "run", "--rm", "--network", "none", "--rootfs", rootfs, "/payload").Output()
+		wrote, err := exec.Command(program, append(slices.Clone(way), "run", "--rm", "--network", "none",
+			"--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024", "--rootfs", rootfs, "/payload")...).Output()
 		if err != nil {
 			return 0, err
 		}
 		return since(begun, wrote)
 	}
-	if _, err := run(); err != nil {
+	for _, way = range podmanWays {
+		if _, err = run(); err == nil {
+			break
+		}
+	}
+	if err != nil {
 		return absent(fmt.Sprintf("podman cannot run here: %v", err))
 	}
 	ours, peer, err := pairing(max(1, pairs/10), func() (float64, error) { return s.launch(launchJob) }, run)
