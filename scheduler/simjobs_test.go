@@ -130,6 +130,17 @@ func (s *sim) judge() {
 	}
 }
 
+// overtaken reports whether a slot was claimed a moment before its time, while its spec
+// was in force, and the spec, or the course, ended in that moment: a claim has its end,
+// and the slot was never due.
+func (c coverage) overtaken(e scheduler.Entry, now time.Time) bool {
+	end := now
+	if !e.Until.IsZero() {
+		end = e.Until
+	}
+	return c.count == 1 && !c.claimed.IsZero() && !c.claimed.After(end) && end.Sub(c.claimed) <= scheduler.ClaimAhead
+}
+
 // compare holds the slots that were due against the final rows.
 func (s *sim) compare(e scheduler.Entry, due []dueSlot, rows []coverage) {
 	type slot struct {
@@ -145,6 +156,9 @@ func (s *sim) compare(e scheduler.Entry, due []dueSlot, rows []coverage) {
 	for _, c := range rows {
 		first, ok := place[slot{c.first, c.firstF}]
 		last, known := place[slot{c.last, c.lastF}]
+		if !ok && c.overtaken(e, s.clock.Now()) {
+			continue
+		}
 		if !ok || !known || int64(last-first+1) != c.count {
 			s.t.Errorf("%s %q %s: a row covers %s#%d to %s#%d (%d), which was not due so", e.Job, e.Schedule.Cron, e.Schedule.Timezone, name(c.first), c.firstF, name(c.last), c.lastF, c.count)
 			continue

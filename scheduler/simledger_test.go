@@ -46,6 +46,7 @@ type coverage struct {
 	first, last   int64
 	firstF, lastF int8
 	count         int64
+	claimed       time.Time // when its slot was claimed ahead of its time; zero: it was not
 }
 
 var errStopped = errors.New("the machine stopped")
@@ -133,6 +134,10 @@ func (l *simLedger) opens(of slotsOf, row *record.Leaf) {
 }
 
 func (l *simLedger) final(of slotsOf, row *record.Leaf) {
+	var claimed time.Time
+	if began := l.open[row.Run]; began != nil && began.Kind == record.Claimed {
+		claimed = record.ParseStamp(began.Time)
+	}
 	if row.Run != "" {
 		delete(l.open, row.Run)
 		delete(l.attempts, row.Run)
@@ -141,7 +146,7 @@ func (l *simLedger) final(of slotsOf, row *record.Leaf) {
 		return
 	}
 	l.outcomes[row.Outcome] += int(max(row.SlotCount, 1))
-	c := coverage{first: civilOf(*row.Slot), firstF: int8(row.Slot.Fold), count: 1}
+	c := coverage{first: civilOf(*row.Slot), firstF: int8(row.Slot.Fold), count: 1, claimed: claimed}
 	c.last, c.lastF = c.first, c.firstF
 	if row.SlotLast != nil {
 		c.last, c.lastF, c.count = civilOf(*row.SlotLast), int8(row.SlotLast.Fold), row.SlotCount
