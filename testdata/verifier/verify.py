@@ -61,7 +61,7 @@ def unpack(path):
             for m in tar:
                 if m.isdir():
                     continue
-                if not m.isreg() or not MEMBER.fullmatch(m.name):
+                if m.issparse() or not m.isreg() or not MEMBER.fullmatch(m.name):
                     raise NoBundle("it holds %r" % m.name)
                 if m.name in files:
                     raise NoBundle("it holds %r twice" % m.name)

@@ -57,7 +57,11 @@ func OpenBundle(path string) (b *Bundle, err error) {
 			b = nil
 		}
 	}()
-	if err = unpack(tar.NewReader(f), path, dir); err != nil {
+	whole, err := f.Stat()
+	if err != nil {
+		return b, err
+	}
+	if err = unpack(tar.NewReader(f), path, dir, whole.Size()); err != nil {
 		return b, err
 	}
 	if b.Dirs, err = store.RootDirs(dir, os.Getuid()); err != nil {
@@ -79,8 +83,9 @@ func OpenBundle(path string) (b *Bundle, err error) {
 // Close removes what was unpacked.
 func (b *Bundle) Close() error { return os.RemoveAll(b.dir) }
 
-// unpack takes plain files with the names of a bundle, each once, and nothing else.
-func unpack(t *tar.Reader, path, dir string) error {
+// unpack takes plain files with the names of a bundle, each once, and nothing else. A
+// sparse file would unpack to more than the archive holds.
+func unpack(t *tar.Reader, path, dir string, left int64) error {
 	for {
 		h, err := t.Next()
 		if err == io.EOF {
@@ -94,6 +99,9 @@ func unpack(t *tar.Reader, path, dir string) error {
 		}
 		if h.Typeflag != tar.TypeReg || !inBundle.MatchString(h.Name) {
 			return &BundleError{path, fmt.Sprintf("it holds %q, which no bundle does", h.Name)}
+		}
+		if left -= h.Size; left < 0 {
+			return &BundleError{path, fmt.Sprintf("%q is larger than the archive", h.Name)}
 		}
 		if err := unpackFile(t, filepath.Join(dir, filepath.FromSlash(h.Name))); err != nil {
 			if errors.Is(err, fs.ErrExist) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -280,5 +281,28 @@ func TestWhatIsNoBundleIsRefused(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(os.TempDir(), "sbxcron-audit-*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+// A file of nothing but holes takes no room in an archive, and would fill a disk.
+func TestAnArchiveThatUnpacksToMoreThanItHoldsIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	folder := filepath.Join(dir, "state", "output", "2026-11-30")
+	must(t, os.MkdirAll(folder, 0o700))
+	must(t, os.WriteFile(filepath.Join(folder, "r-x.out"), nil, 0o600))
+	must(t, os.Truncate(filepath.Join(folder, "r-x.out"), 8<<30))
+	path := filepath.Join(t.TempDir(), "holes.tar")
+	if out, err := exec.Command("tar", "--format=posix", "--sparse", "-C", dir, "-cf", path, "state").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	b, err := evidence.OpenBundle(path)
+	if err == nil {
+		b.Close()
+	}
+	if err == nil || !strings.Contains(err.Error(), "larger than the archive") {
+		t.Errorf("%v", err)
+	}
+	if out, err := exec.Command("python3", verifierPath, path).CombinedOutput(); err == nil || !strings.Contains(string(out), "no bundle") {
+		t.Errorf("the independent verifier: %v, %s", err, out)
 	}
 }
